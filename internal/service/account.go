@@ -20,7 +20,6 @@ type NewAccount struct {
 	Password string
 }
 
-// CreateAccount makes an account, its owner and its two balances; Test starts with credits to rehearse with. A name or
 // CheckNewAccount returns the email of the owner as it is stored, or what is wrong with a new account.
 func CheckNewAccount(name, ownerEmail string, locale text.Locale) (email string, err error) {
 	var p fault.Problems
@@ -32,6 +31,7 @@ func CheckNewAccount(name, ownerEmail string, locale text.Locale) (email string,
 	return email, p.Err()
 }
 
+// CreateAccount makes an account, its owner and its two balances; Test starts with credits to rehearse with. A name or
 // email that is taken is a problem of its field.
 func (s *Service) CreateAccount(
 	ctx context.Context, actor access.Actor, name, ownerEmail string, locale text.Locale,
@@ -152,4 +152,20 @@ func (s *Service) AccountDetails(ctx context.Context, actor access.Actor, accoun
 		d.Endpoints += len(endpoints)
 	}
 	return d, nil
+}
+
+// SetPayloadLocale chooses the language of the account's webhook payloads and mail.
+func (s *Service) SetPayloadLocale(ctx context.Context, actor access.Actor, l text.Locale) error {
+	if err := actor.Require(access.ManageAccount); err != nil {
+		return err
+	}
+	return s.store.Update(ctx, func(tx *store.Tx) error {
+		if err := tx.SetAccountLocale(actor.Tenant.AccountID, l); err != nil {
+			return err
+		}
+		return s.record(tx, actor, audit.Event{
+			Code: audit.LocaleChanged, Target: audit.Target{Type: audit.OnAccount, ID: actor.Tenant.AccountID},
+			Metadata: map[string]any{"language": string(l)},
+		})
+	})
 }

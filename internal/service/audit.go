@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"maps"
-	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
@@ -50,29 +49,6 @@ func (s *Service) RecordExport(ctx context.Context, actor access.Actor, what str
 		})
 	})
 }
-
-// TrimPortalLogs removes entries of the logs of the portal that are older than the time, of up to limit accounts, and
-// returns of how many. A log is trimmed once a day at most, because each time leaves an entry.
-func (s *Service) TrimPortalLogs(ctx context.Context, before time.Time, limit int) (int, error) {
-	aged, err := s.store.AgedPortalLogs(ctx, before.Add(-trimGap), limit)
-	if err != nil {
-		return 0, err
-	}
-	for _, id := range aged {
-		if err := s.store.Update(ctx, func(tx *store.Tx) error {
-			_, err := tx.TrimPortalLog(id, before, s.now(), trimBatch)
-			return err
-		}); err != nil {
-			return 0, err
-		}
-	}
-	return len(aged), nil
-}
-
-const (
-	trimGap   = 24 * time.Hour
-	trimBatch = 1000
-)
 
 // canRead returns the refusal of an actor who may not read a log of their account: that of the portal is for owners.
 func canRead(actor access.Actor, l audit.Log) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -120,42 +119,6 @@ func (s *Service) CatalogDocument(ctx context.Context) (*catalog.Document, error
 		return nil, err
 	}
 	return catalog.Parse([]byte(stored))
-}
-
-// Offers returns the answer times of a context for an account, with their availability now.
-func (s *Service) Offers(
-	ctx context.Context, snap *catalog.Snapshot, where catalog.Context, accountID string,
-) ([]catalog.Offer, error) {
-	return s.offers(ctx, s.store.Queries, snap.AnswerTimes(where, accountID))
-}
-
-// Paused reports whether an administrator has taken the answer time from new orders for the time being.
-func (s *Service) Paused(answerTime int) bool {
-	paused := s.paused.Load()
-	return paused != nil && slices.Contains(*paused, answerTime)
-}
-
-// offers reads which options are paused, and how far the capacity of each is used, where it has one.
-func (s *Service) offers(ctx context.Context, q store.Queries, options []*catalog.AnswerTime) ([]catalog.Offer, error) {
-	var loads map[int]catalog.Load
-	for _, option := range options {
-		load := catalog.Load{Paused: s.Paused(option.Code)}
-		switch {
-		case load.Paused:
-		case option.MaxOpenOrders == 0:
-			continue
-		default:
-			var err error
-			if load, err = q.OpenOrders(ctx, option.Code, option.MaxOpenOrders); err != nil {
-				return nil, err
-			}
-		}
-		if loads == nil {
-			loads = make(map[int]catalog.Load)
-		}
-		loads[option.Code] = load
-	}
-	return catalog.Offers(options, s.now(), loads), nil
 }
 
 // draftLife is how long an uploaded catalog waits for a yes.
@@ -279,56 +242,4 @@ func (s *Service) DropCatalogDraft(ctx context.Context, actor access.Actor, draf
 	}
 	err := s.store.Update(ctx, func(tx *store.Tx) error { return tx.DeleteCatalogDraft(id) })
 	return orNotFound(err, fault.Missing("draft"))
-}
-
-// Pauses returns which answer times are paused, by code.
-func (s *Service) Pauses(ctx context.Context, actor access.Actor) (map[int]catalog.Pause, error) {
-	if err := actor.Require(access.Administer); err != nil {
-		return nil, err
-	}
-	return s.store.AnswerTimePauses(ctx)
-}
-
-// PauseAnswerTime takes an answer time of the catalog from new orders, on every node within a second, until it is
-// resumed. Orders that have it are not touched.
-func (s *Service) PauseAnswerTime(ctx context.Context, actor access.Actor, code int) error {
-	if err := actor.Require(access.Administer); err != nil {
-		return err
-	}
-	times := s.Catalog().Document().AnswerTimes
-	if !slices.ContainsFunc(times, func(t catalog.AnswerTime) bool { return t.Code == code }) {
-		return fault.Missing("answer time")
-	}
-	return s.changePause(ctx, actor, audit.AnswerTimePaused, code, func(tx *store.Tx) error {
-		return tx.PauseAnswerTime(code, actor.ID, s.now())
-	})
-}
-
-// ResumeAnswerTime gives an answer time back to new orders.
-func (s *Service) ResumeAnswerTime(ctx context.Context, actor access.Actor, code int) error {
-	if err := actor.Require(access.Administer); err != nil {
-		return err
-	}
-	return s.changePause(
-		ctx, actor, audit.AnswerTimeResumed, code, func(tx *store.Tx) error { return tx.ResumeAnswerTime(code) },
-	)
-}
-
-func (s *Service) changePause(
-	ctx context.Context, actor access.Actor, what audit.ActionCode, code int, f func(*store.Tx) error,
-) error {
-	if err := s.store.Update(ctx, func(tx *store.Tx) error {
-		if err := f(tx); err != nil {
-			return err
-		}
-		minutes := strconv.Itoa(code)
-		return s.recordStaffAction(
-			tx, actor,
-			audit.Action{Code: what, Target: audit.ActionTarget{Type: audit.OfAnswerTime, ID: minutes, Name: minutes}},
-		)
-	}); err != nil {
-		return err
-	}
-	s.onChange(CatalogChange)
-	return s.RefreshCatalog(ctx)
 }

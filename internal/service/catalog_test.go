@@ -3,10 +3,16 @@ package service_test
 import (
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/assayhq/assay/internal/demo"
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/catalog"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/fakeclock"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/progresstest"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 )
@@ -67,5 +73,43 @@ answer_times: [{code: 60, name: {en: 1 hour}, price: 5}]
 				t.Error("a refused import changed the catalog")
 			}
 		})
+	})
+}
+
+func TestConfirmCatalog(t *testing.T) {
+	eachOffice(t, func(t *testing.T, o *office) {
+		ctx := t.Context()
+		upload := func(name string) *service.CatalogPlan {
+			t.Helper()
+			plan, err := o.Service.UploadCatalog(ctx, by(o.boss), "c.yaml",
+				[]byte(strings.Replace(string(demo.Catalog), "en: Chanel", "en: "+name, 1)))
+			must.NoError(t, err)
+			return plan
+		}
+		first, second := upload("CHANEL"), upload("Chanel Paris")
+		if len(first.Changes) != 1 || first.Changes[0].Kind != catalog.Changed || first.Changes[0].Code != "chanel" {
+			t.Errorf("changes %+v", first.Changes)
+		}
+		_, err := o.Service.ConfirmCatalog(ctx, by(o.boss), first.Draft.ID)
+		must.NoError(t, err)
+		if got := o.Service.Catalog().Brand("chanel").Name.EN; got != "CHANEL" {
+			t.Errorf("the brand is called %q", got)
+		}
+		if _, err := o.Service.ConfirmCatalog(ctx, by(o.boss), first.Draft.ID); fault.CodeOf(err) != fault.CodeNotFound {
+			t.Errorf("a draft was imported twice: %v", err)
+		}
+		if _, err := o.Service.ConfirmCatalog(ctx, by(o.boss), second.Draft.ID); fault.CodeOf(err) != "catalog-changed" {
+			t.Errorf("a draft over another catalog than it was compared with: %v", err)
+		}
+		plan, err := o.Service.CatalogPlan(ctx, by(o.boss), second.Draft.ID)
+		must.NoError(t, err)
+		if !plan.Stale {
+			t.Error("the draft does not say that it is stale")
+		}
+		o.Clock.Advance(25 * time.Hour)
+		upload("x")
+		if _, err := o.Service.CatalogPlan(ctx, by(o.boss), second.Draft.ID); fault.CodeOf(err) != fault.CodeNotFound {
+			t.Errorf("an old draft is kept: %v", err)
+		}
 	})
 }

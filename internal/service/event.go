@@ -2,11 +2,13 @@ package service
 
 import (
 	"context"
-	"time"
+	"encoding/json"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/tracing"
 )
 
 // Events returns up to limit events of the orders that a key has created, oldest first, and the cursor after them:
@@ -44,10 +46,80 @@ func (s *Service) Events(
 	return nil, next, err
 }
 
-// DeleteOldEvents removes up to limit events from before the time, and returns how many. PostgreSQL drops whole parts
-// of them, which do not count.
-func (s *Service) DeleteOldEvents(ctx context.Context, before time.Time, limit int) (int, error) {
-	return s.deleteOld(ctx, before, limit, &partitioned{
-		"events", s.store.DropOldEvents, s.store.HasEvents, (*store.Tx).DeleteOldEvents,
+// eventOf returns the event that endpoints get when an order has come into its status. The error state sends none.
+func eventOf(s order.Status) (webhook.Event, bool) {
+	switch s {
+	case order.Completed:
+		return webhook.OrderOutcome, true
+	case order.UpdatePhotos:
+		return webhook.UpdatePhotos, true
+	case order.Queued, order.Processing, order.Failed:
+	}
+	return "", false
+}
+
+// emit stores the event, and puts one delivery for each endpoint that wants it into the outbox.
+func (s *Service) emit(ctx context.Context, tx *store.Tx, o *order.Order) error {
+	event, ok := eventOf(o.Status)
+	if !ok {
+		return nil
+	}
+	endpoints, err := tx.ReceivingEndpoints(ctx, o.APIKeyID)
+	if err != nil {
+		return err
+	}
+	account, err := tx.Account(ctx, o.AccountID)
+	if err != nil {
+		return err
+	}
+	detail := o.View(account.Locale, o.UpdatedAt, s.CertificateURL)
+	happened := &webhook.OrderEvent{
+		Tenant: o.Tenant(), APIKeyID: o.APIKeyID, OrderID: o.ID, Event: event, CreatedAt: o.UpdatedAt,
+	}
+	if happened.Body, err = eventBody(o, event, "", &detail); err != nil {
+		return err
+	}
+	for _, e := range endpoints {
+		if !e.Wants(event) {
+			continue
+		}
+		d, err := newDelivery(o, event, &detail)
+		if err != nil {
+			return err
+		}
+		d.Trace = tracing.Parent(ctx)
+		if o.Environment == access.Test {
+			d.NextAttemptAt = d.CreatedAt.Add(s.testDelay)
+		}
+		if err := tx.InsertDelivery(d, e); err != nil {
+			return err
+		}
+		happened.DeliveryIDs = append(happened.DeliveryIDs, d.ID)
+	}
+	return tx.InsertEvent(happened) // last, because it locks a row that all orders of the account change
+}
+
+// payload is the body of an event, and with its id that of a delivery: the order as it is at the moment of the event.
+type payload struct {
+	WebhookEvent webhook.Event    `json:"webhook_event"`
+	DeliveryID   string           `json:"delivery_id,omitempty"`
+	ExternalID   *string          `json:"external_id"`
+	OrderNumber  *string          `json:"order_number"`
+	CreatedAt    *order.Timestamp `json:"created_at"`
+	*order.Detail
+}
+
+// newDelivery returns a delivery of an event of an order, with the exact bytes to send.
+func newDelivery(o *order.Order, event webhook.Event, detail *order.Detail) (*webhook.Delivery, error) {
+	d := &webhook.Delivery{ID: store.NewIDAt(o.UpdatedAt), OrderID: o.ID, Event: event, CreatedAt: o.UpdatedAt}
+	var err error
+	d.Body, err = eventBody(o, event, d.ID, detail)
+	return d, err
+}
+
+func eventBody(o *order.Order, event webhook.Event, deliveryID string, detail *order.Detail) ([]byte, error) {
+	return json.Marshal(&payload{
+		WebhookEvent: event, DeliveryID: deliveryID, ExternalID: o.ExternalID, OrderNumber: &o.Number,
+		CreatedAt: order.At(&o.UpdatedAt), Detail: detail,
 	})
 }

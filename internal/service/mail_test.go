@@ -15,25 +15,6 @@ import (
 	"github.com/assayhq/assay/internal/testkit/shop"
 )
 
-// eachPost is eachPortal with a mail server that has no sender: the tests take what is queued.
-func eachPost(t *testing.T, f func(t *testing.T, s *shop.Shop, owner *service.Member)) {
-	t.Helper()
-	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
-		s.Reconfigure(t, shop.WithMail)
-		f(t, s, owner)
-	})
-}
-
-func addOwner(t *testing.T, s *shop.Shop, email string, role access.Role) *access.User {
-	t.Helper()
-	u := &access.User{
-		ID: store.NewID(), AccountID: s.Account.ID, Email: email, Role: role, PasswordHash: "x",
-		CreatedAt: s.Clock.Now(),
-	}
-	must.NoError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertUser(u) }))
-	return u
-}
-
 // TestLowBalance walks a balance down and up again: owners are told once for each time it falls below their number.
 func TestLowBalance(t *testing.T) {
 	eachPost(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {

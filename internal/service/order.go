@@ -3,12 +3,10 @@ package service
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/catalog"
-	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/domain/text"
@@ -145,55 +143,6 @@ func (s *Service) OrderContext(ctx context.Context, o *order.Order) (*OrderConte
 	return c, err
 }
 
-// FindOrderID returns the id of the order that a staff user means: by its id or its number, in any case and without
-// prefix.
-func (s *Service) FindOrderID(ctx context.Context, text string) (string, error) {
-	text = strings.TrimSpace(text)
-	if id, ok := store.ParseID(text); ok {
-		return id, nil
-	}
-	number := strings.ToUpper(text)
-	if !strings.HasPrefix(number, order.NumberPrefix) {
-		number = order.NumberPrefix + number
-	}
-	if !order.ValidNumber(number) {
-		return "", noSuchOrder[access.ByStaff]
-	}
-	id, err := s.store.OrderIDByNumber(ctx, number)
-	if errors.Is(err, store.ErrNotFound) {
-		return "", noSuchOrder[access.ByStaff]
-	}
-	return id, err
-}
-
-// maxFound bounds how many orders are found by one reference.
-const maxFound = 20
-
-// FindForReview returns the orders that a staff user means: the one with an id or a number, or the Live orders that
-// customers call by a reference, the newest first.
-func (s *Service) FindForReview(ctx context.Context, actor access.Actor, text string) ([]*order.Order, error) {
-	if err := actor.Require(access.ReviewOrders); err != nil {
-		return nil, err
-	}
-	id, err := s.FindOrderID(ctx, text)
-	if err == nil {
-		o, err := s.store.Order(ctx, id)
-		if !errors.Is(err, store.ErrNotFound) {
-			return []*order.Order{o}, err
-		}
-	} else if fault.CodeOf(err) != order.NotFound.Code {
-		return nil, err
-	}
-	ids, err := s.store.OrdersByReference(ctx, strings.TrimSpace(text), maxFound)
-	found := make([]*order.Order, len(ids))
-	for i, id := range ids {
-		if found[i], err = s.store.Order(ctx, id); err != nil {
-			return nil, err
-		}
-	}
-	return found, err
-}
-
 // PhotoIndexes returns the photo indexes of an order's item.
 func (s *Service) PhotoIndexes(o *order.Order) []*catalog.PhotoIndex {
 	c := &o.Classification
@@ -210,4 +159,89 @@ func (s *Service) readForReview(ctx context.Context, actor access.Actor, id stri
 
 func (s *Service) orderByID(ctx context.Context) func(id string) (*order.Order, error) {
 	return func(id string) (*order.Order, error) { return s.store.Order(ctx, id) }
+}
+
+// Orders returns up to limit orders that the filter chooses and that follow the cursor, nil for the beginning, and the
+// cursor after them, nil when there are no more.
+func (s *Service) Orders(
+	ctx context.Context, actor access.Actor, f order.Filter, after *order.Cursor, limit int,
+) (orders []order.Summary, next *order.Cursor, err error) {
+	if err := scopeFilter(actor, &f); err != nil {
+		return nil, nil, err
+	}
+	return s.store.Lists(ctx).Orders(ctx, &f, after, limit)
+}
+
+// OrderPage returns a page of the orders that the filter chooses, by its number from 1, and how many it chooses. Newest
+// orders are counted whatever their state: by their state they have no numbered pages.
+func (s *Service) OrderPage(
+	ctx context.Context, actor access.Actor, f order.Filter, page, limit int,
+) (orders []order.Summary, total int64, err error) {
+	if err := scopeFilter(actor, &f); err != nil {
+		return nil, 0, err
+	}
+	return s.store.Lists(ctx).OrderPage(ctx, &f, page, limit)
+}
+
+// SearchOrders returns a page of the orders that a search chooses in the tenant of the actor, by its number from 1, and
+// how many it chooses.
+func (s *Service) SearchOrders(
+	ctx context.Context, actor access.Actor, search order.Search, page, limit int,
+) (orders []order.Summary, total int64, err error) {
+	if err := actor.Require(access.ViewAccount); err != nil {
+		return nil, 0, err
+	}
+	search.Tenant = actor.Tenant
+	return s.store.Lists(ctx).SearchOrders(ctx, &search, page, limit)
+}
+
+// scopeFilter limits a list to what the actor may see: keys and account users see their tenant, reviewers the lists of
+// the desk, administrators also those of an account.
+func scopeFilter(actor access.Actor, f *order.Filter) error {
+	switch {
+	case actor.Kind == access.ByAPIKey || actor.Kind == access.ByUser:
+		f.Sort, f.Tenant = order.Newest, actor.Tenant
+		return actor.Require(access.ViewAccount)
+	case f.Sort == order.Newest:
+		return actor.Require(access.ViewAccount)
+	}
+	return actor.Require(access.ReviewOrders)
+}
+
+// exportBatch is how many rows an export reads at once: few enough for the memory, and no read lasts long.
+const exportBatch = 500
+
+// EachOrder calls each for every order that the filter chooses.
+func (s *Service) EachOrder(
+	ctx context.Context, actor access.Actor, f order.Filter, each func(*order.Summary) error,
+) error {
+	for after := (*order.Cursor)(nil); ; {
+		orders, next, err := s.Orders(ctx, actor, f, after, exportBatch)
+		if err != nil {
+			return err
+		}
+		for i := range orders {
+			if err := each(&orders[i]); err != nil {
+				return err
+			}
+		}
+		if after = next; after == nil {
+			return nil
+		}
+	}
+}
+
+// OrderCounts returns how many orders of an environment are in each status.
+func (s *Service) OrderCounts(ctx context.Context, env access.Environment) (map[order.Status]int64, error) {
+	return s.store.OrderCounts(ctx, env)
+}
+
+// CountWaiting counts the orders of a tenant that wait for photos, up to limit.
+func (s *Service) CountWaiting(ctx context.Context, tenant access.Tenant, limit int) (int, error) {
+	return s.store.CountWaiting(ctx, tenant, limit)
+}
+
+// CountAssigned counts the orders assigned to a staff user, those that wait for photos among them, up to limit.
+func (s *Service) CountAssigned(ctx context.Context, actor access.Actor, limit int) (int, error) {
+	return s.store.CountAssigned(ctx, actor.ID, limit)
 }

@@ -264,3 +264,37 @@ func eachOrder(
 	}
 	return changed, skipped.orNil()
 }
+
+// Skipped is the error of a task that did what it could: it names rows that could not be handled.
+type Skipped struct {
+	Rows  int // that were skipped
+	named []error
+}
+
+// maxNamed is how many rows an error names.
+const maxNamed = 20
+
+func (e *Skipped) add(err error) {
+	if e.Rows++; len(e.named) < maxNamed {
+		e.named = append(e.named, err)
+	}
+}
+
+func (e *Skipped) orNil() error {
+	if e.Rows == 0 {
+		return nil
+	}
+	return e
+}
+
+// Error names the rows.
+func (e *Skipped) Error() string {
+	text := errors.Join(e.named...).Error()
+	if more := e.Rows - len(e.named); more > 0 {
+		text += fmt.Sprintf("\nand %d more", more)
+	}
+	return text
+}
+
+// Unwrap returns the errors of the rows that are named.
+func (e *Skipped) Unwrap() []error { return e.named }

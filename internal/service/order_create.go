@@ -3,10 +3,13 @@ package service
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
@@ -153,92 +156,6 @@ func classify(snap *catalog.Snapshot, where catalog.Context) order.Classificatio
 	return c
 }
 
-// chooseAnswerTime returns the answer time that the order gets: the requested one, or the default, or else the slowest
-// that is available now.
-func (s *Service) chooseAnswerTime(
-	ctx context.Context, snap *catalog.Snapshot, where catalog.Context, accountID string, requested int,
-) (*catalog.AnswerTime, error) {
-	options := snap.AnswerTimes(where, accountID)
-	// Most orders get the first choice; how far the others are taken is not read for them.
-	for _, option := range options {
-		if option.Code != requested && (requested != 0 || !option.Default) {
-			continue
-		}
-		if first, err := s.offers(ctx, s.store.Queries, []*catalog.AnswerTime{option}); err != nil || first[0].Available {
-			return option, err
-		}
-	}
-	offers, err := s.offers(ctx, s.store.Queries, options)
-	if err != nil {
-		return nil, err
-	}
-	if requested == 0 {
-		if chosen := catalog.DefaultAnswerTime(offers); chosen != nil {
-			return chosen, nil
-		}
-	}
-	for i := range offers {
-		if offers[i].Code == requested && offers[i].Available {
-			return offers[i].AnswerTime, nil
-		}
-	}
-	return nil, answerTimeUnavailable(offers, requested)
-}
-
-const codeAnswerTime = "answer-time-unavailable"
-
-// answerTimeUnavailable tells what can be ordered instead, and when the requested time opens again; without a requested
-// one, when the first of all does.
-func answerTimeUnavailable(offers []catalog.Offer, requested int) error {
-	available := []int{}
-	var next *time.Time
-	for i := range offers {
-		o := &offers[i]
-		if o.Available {
-			available = append(available, o.Code)
-		}
-		if (requested == 0 || o.Code == requested) && earlier(o.NextAvailableAt, next) {
-			next = o.NextAvailableAt
-		}
-	}
-	message := "No answer time is available now."
-	if requested != 0 {
-		message = fmt.Sprintf("The answer time %d is not available now.", requested)
-	}
-	return fault.New(fault.Invalid, codeAnswerTime, message).
-		With("available_answer_times", available).With("next_available_at", order.At(next))
-}
-
-// earlier reports whether a known time is before another, which may be unknown.
-func earlier(t, other *time.Time) bool {
-	return t != nil && (other == nil || t.Before(*other))
-}
-
-// capacityCheck returns how to count again inside the transaction, for an answer time with a capacity: Live creations
-// of it run one after the other, so that no two of them take the last place. It is nil for the other ones.
-func (s *Service) capacityCheck(
-	ctx context.Context, snap *catalog.Snapshot, where catalog.Context, tenant access.Tenant, t *catalog.AnswerTime,
-) func(*store.Tx) error {
-	if t.MaxOpenOrders == 0 || tenant.Environment != access.Live {
-		return nil
-	}
-	return func(tx *store.Tx) error {
-		if err := tx.LockAnswerTime(t.Code); err != nil {
-			return err
-		}
-		offers, err := s.offers(ctx, tx.Queries, snap.AnswerTimes(where, tenant.AccountID))
-		if err != nil {
-			return err
-		}
-		for i := range offers {
-			if offers[i].Code == t.Code && offers[i].Available {
-				return nil
-			}
-		}
-		return answerTimeUnavailable(offers, t.Code)
-	}
-}
-
 // draftPhotos returns the managed names of the draft's URLs, or refuses the first that is not managed.
 func (s *Service) draftPhotos(d *order.Draft) ([]order.Photo, error) {
 	photos := make([]order.Photo, len(d.Photos))
@@ -275,4 +192,97 @@ func photoNames(photos []order.Photo) []string {
 		}
 	}
 	return names
+}
+
+// IdempotencyWindow is how long an idempotency key stands for its first answer.
+const IdempotencyWindow = 24 * time.Hour
+
+// Idempotent is one creation under an idempotency key. The zero value is a creation without one.
+type Idempotent struct {
+	// Answer is the first answer, when this request repeats it; empty otherwise.
+	Answer string
+
+	key, bodyHash string
+	end           func()
+}
+
+// BeginIdempotent looks up what the key stands for: nothing yet, the first answer to the same body, or a refusal. The
+// caller calls End when its request is over.
+func (s *Service) BeginIdempotent(
+	ctx context.Context, tenant access.Tenant, key string, body []byte,
+) (*Idempotent, error) {
+	sum := sha256.Sum256(body)
+	i := &Idempotent{key: key, bodyHash: hex.EncodeToString(sum[:])}
+	scope := runningKey{tenant, key}
+	if !s.running.begin(scope) {
+		return nil, fault.New(fault.Conflict, "request-in-progress",
+			"Another request with this Idempotency-Key is still running.")
+	}
+	i.end = func() { s.running.end(scope) }
+	first, err := s.store.Remembered(ctx, tenant, key, s.now().Add(-IdempotencyWindow))
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return i, nil
+	case err == nil && first.BodyHash != i.bodyHash:
+		err = errOtherBody
+	}
+	if err != nil {
+		i.End()
+		return nil, err
+	}
+	i.Answer = first.Answer
+	return i, nil
+}
+
+var errOtherBody = fault.BadRequest("This Idempotency-Key was used with another body; a key stands for one request.").
+	With("field", "Idempotency-Key")
+
+// End lets the next request with the key in.
+func (i *Idempotent) End() {
+	if i != nil && i.end != nil {
+		i.end()
+	}
+}
+
+// stored is how the answer is remembered, in the transaction of the creation, which fails when another node was faster
+// with the key.
+func (i *Idempotent) stored(now time.Time) *store.Idempotency {
+	if i == nil {
+		return nil
+	}
+	return &store.Idempotency{Key: i.key, BodyHash: i.bodyHash, Since: now.Add(-IdempotencyWindow)}
+}
+
+// errRepeated ends a creation that another node has made under the same key while this one was running.
+var errRepeated = fault.New(fault.Conflict, "request-in-progress",
+	"Another request with this Idempotency-Key has just run. Repeat the request to read its answer.")
+
+type runningKey struct {
+	access.Tenant
+	key string
+}
+
+// runningKeys are the idempotency keys whose creation runs on this node now.
+type runningKeys struct {
+	mu   sync.Mutex
+	keys map[runningKey]struct{}
+}
+
+func (r *runningKeys) begin(k runningKey) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ok := r.keys[k]; ok {
+		return false
+	}
+	if r.keys == nil {
+		r.keys = make(map[runningKey]struct{})
+	}
+	r.keys[k] = struct{}{}
+	return true
+}
+
+func (r *runningKeys) end(k runningKey) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.keys, k)
 }

@@ -3,17 +3,17 @@ package service
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
-	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store"
-	"github.com/assayhq/assay/internal/tracing"
 )
 
 // moveFunc checks and changes an order, which is locked, and stores it: most do so with saveMove.
@@ -169,80 +169,106 @@ func refund(ctx context.Context, tx *store.Tx, o *order.Order, event string) err
 	return tx.RefundOrder(o.ID, "order "+o.Number+" "+event, o.UpdatedAt)
 }
 
-// eventOf returns the event that endpoints get when an order has come into its status. The error state sends none.
-func eventOf(s order.Status) (webhook.Event, bool) {
-	switch s {
-	case order.Completed:
-		return webhook.OrderOutcome, true
-	case order.UpdatePhotos:
-		return webhook.UpdatePhotos, true
-	case order.Queued, order.Processing, order.Failed:
+// FailOrder ends an order that cannot be processed and refunds it. The customer gets no event.
+func (s *Service) FailOrder(ctx context.Context, actor access.Actor, id, note string) (r *OrderRecord, err error) {
+	if err := actor.Require(access.ReviewOrders); err != nil {
+		return nil, err
 	}
-	return "", false
-}
-
-// emit stores the event, and puts one delivery for each endpoint that wants it into the outbox.
-func (s *Service) emit(ctx context.Context, tx *store.Tx, o *order.Order) error {
-	event, ok := eventOf(o.Status)
-	if !ok {
-		return nil
-	}
-	endpoints, err := tx.ReceivingEndpoints(ctx, o.APIKeyID)
-	if err != nil {
+	_, err = s.endOrder(ctx, actor, id, order.Fail, note, func(tx *store.Tx, o *order.Order) error {
+		r, err = orderRecord(ctx, tx.Queries, o)
 		return err
-	}
-	account, err := tx.Account(ctx, o.AccountID)
-	if err != nil {
-		return err
-	}
-	detail := o.View(account.Locale, o.UpdatedAt, s.CertificateURL)
-	happened := &webhook.OrderEvent{
-		Tenant: o.Tenant(), APIKeyID: o.APIKeyID, OrderID: o.ID, Event: event, CreatedAt: o.UpdatedAt,
-	}
-	if happened.Body, err = eventBody(o, event, "", &detail); err != nil {
-		return err
-	}
-	for _, e := range endpoints {
-		if !e.Wants(event) {
-			continue
-		}
-		d, err := newDelivery(o, event, &detail)
-		if err != nil {
-			return err
-		}
-		d.Trace = tracing.Parent(ctx)
-		if o.Environment == access.Test {
-			d.NextAttemptAt = d.CreatedAt.Add(s.testDelay)
-		}
-		if err := tx.InsertDelivery(d, e); err != nil {
-			return err
-		}
-		happened.DeliveryIDs = append(happened.DeliveryIDs, d.ID)
-	}
-	return tx.InsertEvent(happened) // last, because it locks a row that all orders of the account change
-}
-
-// payload is the body of an event, and with its id that of a delivery: the order as it is at the moment of the event.
-type payload struct {
-	WebhookEvent webhook.Event    `json:"webhook_event"`
-	DeliveryID   string           `json:"delivery_id,omitempty"`
-	ExternalID   *string          `json:"external_id"`
-	OrderNumber  *string          `json:"order_number"`
-	CreatedAt    *order.Timestamp `json:"created_at"`
-	*order.Detail
-}
-
-// newDelivery returns a delivery of an event of an order, with the exact bytes to send.
-func newDelivery(o *order.Order, event webhook.Event, detail *order.Detail) (*webhook.Delivery, error) {
-	d := &webhook.Delivery{ID: store.NewIDAt(o.UpdatedAt), OrderID: o.ID, Event: event, CreatedAt: o.UpdatedAt}
-	var err error
-	d.Body, err = eventBody(o, event, d.ID, detail)
-	return d, err
-}
-
-func eventBody(o *order.Order, event webhook.Event, deliveryID string, detail *order.Detail) ([]byte, error) {
-	return json.Marshal(&payload{
-		WebhookEvent: event, DeliveryID: deliveryID, ExternalID: o.ExternalID, OrderNumber: &o.Number,
-		CreatedAt: order.At(&o.UpdatedAt), Detail: detail,
 	})
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// CancelOrder ends an order without a judgement and refunds it. An administrator cancels any order that has not ended,
+// account users and API keys a queued one of their own. The note is for the timeline.
+func (s *Service) CancelOrder(ctx context.Context, actor access.Actor, id, note string) (*order.Order, error) {
+	if err := actor.Require(access.ManageOrders); err != nil {
+		return nil, err
+	}
+	return s.endOrder(ctx, actor, id, order.Cancel, note, func(tx *store.Tx, o *order.Order) error {
+		if err := s.record(tx, actor, aboutOrder(audit.OrderCancel, o, nil)); err != nil {
+			return err
+		}
+		return s.recordStaffAction(tx, actor, onOrder(audit.OrderCanceled, o, withNote(nil, note)))
+	})
+}
+
+// endOrder ends an order without a verdict, and calls after in the same transaction. An administrator ends one that
+// cannot be read, too: the customer waits for an answer that nobody can give. What was there stays in the timeline.
+func (s *Service) endOrder(
+	ctx context.Context, actor access.Actor, id string, move order.Move, note string,
+	after func(*store.Tx, *order.Order) error,
+) (*order.Order, error) {
+	var was map[string]string
+	lock := func(ctx context.Context, tx *store.Tx, actor access.Actor, id string) (_ *order.Order, err error) {
+		if was, err = s.repairOrder(tx, actor, id); err != nil {
+			return nil, err
+		}
+		return lockOrder(ctx, tx, actor, id)
+	}
+	o, err := s.moveLocked(ctx, actor, id, lock, func(tx *store.Tx, o *order.Order, now time.Time) error {
+		if err := checkMove(ctx, tx, o, move, actor); err != nil {
+			return err
+		}
+		if err := checkNote(note); err != nil {
+			return err
+		}
+		if err := o.Apply(move, now); err != nil {
+			return err
+		}
+		if move == order.Cancel {
+			o.Outcome = order.Canceled
+		}
+		details := withNote(nil, note)
+		if len(was) > 0 {
+			details = with(details, "unreadable", was)
+		}
+		if err := s.saveMove(ctx, tx, o, actor, details); err != nil {
+			return err
+		}
+		return after(tx, o)
+	})
+	if err == nil && len(was) > 0 {
+		s.log.ErrorContext(ctx, "an order that cannot be read was ended", "order", o.ID, "move", move,
+			"unreadable", slices.Sorted(maps.Keys(was)))
+	}
+	return o, err
+}
+
+// repairOrder makes an order readable that an administrator is about to end, and returns what was there.
+func (s *Service) repairOrder(tx *store.Tx, actor access.Actor, id string) (was map[string]string, err error) {
+	id, ok := store.ParseID(id)
+	if !ok || actor.Require(access.Administer) != nil {
+		return nil, nil
+	}
+	was, err = tx.RepairOrder(id, func(category, brand string) order.Classification {
+		return classify(s.Catalog(), catalog.Context{Category: category, Brand: brand})
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil // which lockOrder says in its words
+	}
+	return was, err
+}
+
+// UnreadableOrder returns what can be told of an order to the administrator who is to end it. cause is why the order
+// cannot be shown, and the error where that is something else, or the order has ended.
+func (s *Service) UnreadableOrder(ctx context.Context, actor access.Actor, cause error) (*order.Order, error) {
+	broken, ok := errors.AsType[*store.UnreadableOrder](cause)
+	if !ok || actor.Require(access.Administer) != nil {
+		return nil, cause
+	}
+	o, err := s.store.OrderColumns(ctx, broken.ID)
+	if err != nil {
+		return nil, err
+	}
+	if o.CheckMove(order.Cancel, actor) != nil {
+		return nil, cause
+	}
+	s.log.ErrorContext(ctx, "an order cannot be read", "order", broken.ID, "error", cause)
+	return o, nil
 }

@@ -2,6 +2,8 @@ package service
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 	"unicode/utf8"
@@ -127,4 +129,129 @@ func with(details map[string]any, name string, value any) map[string]any {
 	}
 	details[name] = value
 	return details
+}
+
+// maxDraft bounds what one draft takes in the database, in bytes.
+const maxDraft = 32 << 10
+
+// SaveVerdictDraft stores what a reviewer has entered for an order that they may judge, made from a version of their
+// draft, and returns the version that it is now. Where another page has stored a later one it refuses with
+// order.DraftChanged. It counts as activity.
+func (s *Service) SaveVerdictDraft(
+	ctx context.Context, actor access.Actor, id string, d *order.VerdictDraft, from int64,
+) (version int64, err error) {
+	if err := actor.Require(access.ReviewOrders); err != nil {
+		return 0, err
+	}
+	id, ok := store.ParseID(id)
+	if !ok {
+		return 0, orderNotFound(actor, store.ErrNotFound)
+	}
+	draft, err := json.Marshal(d)
+	if err != nil {
+		return 0, err
+	}
+	if len(draft) > maxDraft {
+		return 0, fault.New(fault.TooLarge, "form-too-large", "The draft is too large.")
+	}
+	err = s.store.Update(ctx, func(tx *store.Tx) error {
+		o, err := tx.Order(ctx, id)
+		if err != nil {
+			return orderNotFound(actor, err)
+		}
+		if err := checkMove(ctx, tx, o, order.Complete, actor); err != nil {
+			return err
+		}
+		now := s.now()
+		if err := tx.TouchClaim(id, actor.ID, now, now.Add(-activityGap)); err != nil {
+			return err
+		}
+		kept, err := draftOf(ctx, tx.Queries, actor.ID, id)
+		if err != nil {
+			return err
+		}
+		version = kept.Version
+		if version > 0 && kept.Equal(d) {
+			return nil // what is stored is what was meant, whichever page did it
+		}
+		if from != order.LatestDraft && from != version {
+			return order.DraftChanged.With("version", version)
+		}
+		stored, err := tx.SaveVerdictDraft(id, actor.ID, string(draft), version, now)
+		if err == nil && !stored {
+			err = order.DraftChanged.With("version", version+1)
+		}
+		version++
+		return err
+	})
+	return version, err
+}
+
+// VerdictDraft returns what a staff user has entered for an order; an empty draft when there is nothing.
+func (s *Service) VerdictDraft(ctx context.Context, staffID, orderID string) (*order.KeptDraft, error) {
+	return draftOf(ctx, s.store.Queries, staffID, orderID)
+}
+
+func draftOf(ctx context.Context, q store.Queries, staffID, orderID string) (*order.KeptDraft, error) {
+	d, err := q.VerdictDraft(ctx, orderID, staffID)
+	if errors.Is(err, store.ErrNotFound) {
+		return &order.KeptDraft{StaffID: staffID}, nil
+	}
+	return d, err
+}
+
+// ColleaguesDraft returns what others had entered for an order, the latest of them; nil when there is nothing.
+func (s *Service) ColleaguesDraft(ctx context.Context, actor access.Actor, orderID string) (*order.KeptDraft, error) {
+	if err := actor.Require(access.ReviewOrders); err != nil {
+		return nil, err
+	}
+	d, err := s.store.ColleaguesDraft(ctx, orderID, actor.ID)
+	if errors.Is(err, store.ErrNotFound) || err == nil && d.Empty() {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	return d, err
+}
+
+// PreviewVerdict returns the order as it would be after a verdict, and changes nothing. It refuses what CompleteOrder
+// would refuse.
+func (s *Service) PreviewVerdict(
+	ctx context.Context, actor access.Actor, id string, v *order.Verdict, note string,
+) (*order.Order, error) {
+	judge := func(o *order.Order, photos []order.Photo, now time.Time) error {
+		if err := checkNote(note); err != nil {
+			return err
+		}
+		return o.Judge(v, s.Catalog(), photos, now)
+	}
+	return s.previewMove(ctx, actor, id, order.Complete, judge)
+}
+
+// PreviewRequest returns the order as it would be after a photo request, and changes nothing. It refuses what
+// RequestPhotos would refuse.
+func (s *Service) PreviewRequest(
+	ctx context.Context, actor access.Actor, id string, drafts []order.RequestDraft,
+) (*order.Order, error) {
+	request := func(o *order.Order, photos []order.Photo, now time.Time) error {
+		return o.Request(drafts, s.Catalog(), s.PhotoIndexes(o), photos, now)
+	}
+	return s.previewMove(ctx, actor, id, order.RequestPhotos, request)
+}
+
+// previewMove makes a move on an order that was read and is not stored.
+func (s *Service) previewMove(
+	ctx context.Context, actor access.Actor, id string, move order.Move,
+	apply func(*order.Order, []order.Photo, time.Time) error,
+) (*order.Order, error) {
+	o, err := s.readForReview(ctx, actor, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.CheckMove(move, actor); err != nil {
+		return nil, err
+	}
+	photos, err := s.store.OrderPhotos(ctx, o.ID)
+	if err != nil {
+		return nil, err
+	}
+	return o, apply(o, photos, s.now())
 }

@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
@@ -100,26 +99,6 @@ func (s *Service) discard(ctx context.Context, rows []photo.Stored) {
 			s.log.WarnContext(ctx, "file of a failed upload stays behind", "name", rows[i].Name, "error", err)
 		}
 	}
-}
-
-// DeleteUnusedPhotos removes up to limit photos that were uploaded before the time and that no order uses, and returns
-// how many. Rows go first: a file without a row is harmless, a row without its file is not.
-func (s *Service) DeleteUnusedPhotos(ctx context.Context, before time.Time, limit int) (int, error) {
-	if some, err := s.store.HasUnusedPhotos(ctx, before); err != nil || !some {
-		return 0, err
-	}
-	var names []string
-	if err := s.store.Update(ctx, func(tx *store.Tx) (err error) {
-		names, err = tx.DeleteUnusedPhotos(before, limit)
-		return err
-	}); err != nil {
-		return 0, err
-	}
-	var failed error
-	for _, name := range names {
-		failed = errors.Join(failed, s.media.Delete(ctx, name))
-	}
-	return len(names), failed
 }
 
 var errPhotoNotFound = fault.New(fault.NotFound, fault.CodeNotFound, "There is no such photo.").With("entity", "photo")

@@ -3,11 +3,55 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/store"
 )
+
+// MakePartitions makes the parts ahead in which the database keeps what is deleted by its age, and returns how many.
+func (s *Service) MakePartitions(ctx context.Context) (int, error) {
+	return s.store.MakePartitions(ctx, s.now())
+}
+
+// DeleteOldDeliveries deletes up to limit ended deliveries from before the time with their attempts, and returns how
+// many. PostgreSQL drops whole parts of them, which do not count.
+func (s *Service) DeleteOldDeliveries(ctx context.Context, before time.Time, limit int) (int, error) {
+	return s.deleteOld(ctx, before, limit, &partitioned{
+		"deliveries", s.store.DropOldDeliveries, s.store.HasDeliveries, (*store.Tx).DeleteOldDeliveries,
+	})
+}
+
+// DeleteOldAttempts removes up to limit delivery attempts from before the time from the log, and returns how many.
+// PostgreSQL drops whole parts where there are many of them, which do not count.
+func (s *Service) DeleteOldAttempts(ctx context.Context, before time.Time, limit int) (int, error) {
+	parts, wait, err := s.store.DropOldAttempts(ctx, before)
+	if s.tellDropped(ctx, "delivery_attempts", parts); err != nil {
+		return 0, err
+	}
+	some, err := s.store.HasAttempts(ctx, before, wait...)
+	return s.pruned(ctx, some, err, func(tx *store.Tx) (int, error) {
+		return tx.DeleteOldAttempts(before, limit, wait...)
+	})
+}
+
+// DeleteOldEvents removes up to limit events from before the time, and returns how many. PostgreSQL drops whole parts
+// of them, which do not count.
+func (s *Service) DeleteOldEvents(ctx context.Context, before time.Time, limit int) (int, error) {
+	return s.deleteOld(ctx, before, limit, &partitioned{
+		"events", s.store.DropOldEvents, s.store.HasEvents, (*store.Tx).DeleteOldEvents,
+	})
+}
+
+// DeleteOldRequests deletes up to limit blocks of requests from before the time, and returns how many.
+func (s *Service) DeleteOldRequests(ctx context.Context, before time.Time, limit int) (int, error) {
+	return s.deleteOld(ctx, before, limit, &partitioned{
+		"request_log", s.store.DropOldRequests, s.store.HasRequests, (*store.Tx).DeleteOldRequests,
+	})
+}
 
 const (
 	keptCatalogs = 20                  // versions that are kept however old they are
@@ -29,19 +73,6 @@ func (s *Service) pruned(
 		return err
 	})
 	return n, err
-}
-
-// MakePartitions makes the parts ahead in which the database keeps what is deleted by its age, and returns how many.
-func (s *Service) MakePartitions(ctx context.Context) (int, error) {
-	return s.store.MakePartitions(ctx, s.now())
-}
-
-// DeleteOldDeliveries deletes up to limit ended deliveries from before the time with their attempts, and returns how
-// many. PostgreSQL drops whole parts of them, which do not count.
-func (s *Service) DeleteOldDeliveries(ctx context.Context, before time.Time, limit int) (int, error) {
-	return s.deleteOld(ctx, before, limit, &partitioned{
-		"deliveries", s.store.DropOldDeliveries, s.store.HasDeliveries, (*store.Tx).DeleteOldDeliveries,
-	})
 }
 
 // partitioned is how the rows of a table are deleted by their age: on PostgreSQL whole parts of it, and the rest in
@@ -163,4 +194,117 @@ func (s *Service) SweepMedia(ctx context.Context, before time.Time) (swept, olde
 	}
 	err = flush()
 	return swept, older, err
+}
+
+// DeleteOldIdempotencyKeys removes up to limit keys whose time is over, and returns how many.
+func (s *Service) DeleteOldIdempotencyKeys(ctx context.Context, limit int) (int, error) {
+	before := s.now().Add(-IdempotencyWindow)
+	if some, err := s.store.HasIdempotencyKeys(ctx, before); err != nil || !some {
+		return 0, err
+	}
+	var n int64
+	err := s.store.Update(ctx, func(tx *store.Tx) (err error) {
+		n, err = tx.DeleteOldIdempotencyKeys(before, limit)
+		return err
+	})
+	return int(n), err
+}
+
+// TrimPortalLogs removes entries of the logs of the portal that are older than the time, of up to limit accounts, and
+// returns of how many. A log is trimmed once a day at most, because each time leaves an entry.
+func (s *Service) TrimPortalLogs(ctx context.Context, before time.Time, limit int) (int, error) {
+	aged, err := s.store.AgedPortalLogs(ctx, before.Add(-trimGap), limit)
+	if err != nil {
+		return 0, err
+	}
+	for _, id := range aged {
+		if err := s.store.Update(ctx, func(tx *store.Tx) error {
+			_, err := tx.TrimPortalLog(id, before, s.now(), trimBatch)
+			return err
+		}); err != nil {
+			return 0, err
+		}
+	}
+	return len(aged), nil
+}
+
+const (
+	trimGap   = 24 * time.Hour
+	trimBatch = 1000
+)
+
+// DeleteUnusedPhotos removes up to limit photos that were uploaded before the time and that no order uses, and returns
+// how many. Rows go first: a file without a row is harmless, a row without its file is not.
+func (s *Service) DeleteUnusedPhotos(ctx context.Context, before time.Time, limit int) (int, error) {
+	if some, err := s.store.HasUnusedPhotos(ctx, before); err != nil || !some {
+		return 0, err
+	}
+	var names []string
+	if err := s.store.Update(ctx, func(tx *store.Tx) (err error) {
+		names, err = tx.DeleteUnusedPhotos(before, limit)
+		return err
+	}); err != nil {
+		return 0, err
+	}
+	var failed error
+	for _, name := range names {
+		failed = errors.Join(failed, s.media.Delete(ctx, name))
+	}
+	return len(names), failed
+}
+
+// EraseOldPhotos erases the photos of up to limit Live orders that ended before the time, and of Test orders that were
+// created before it, and returns how many orders it looked at. Photos of open Live orders stay.
+func (s *Service) EraseOldPhotos(ctx context.Context, before time.Time, limit int) (int, error) {
+	looked := 0
+	for _, env := range access.Environments {
+		n, err := s.eraseOldPhotos(ctx, env, before, limit)
+		if err != nil {
+			return looked, fmt.Errorf("%s: %w", env, err)
+		}
+		looked = max(looked, n)
+	}
+	return looked, nil
+}
+
+func (s *Service) eraseOldPhotos(
+	ctx context.Context, env access.Environment, before time.Time, limit int,
+) (int, error) {
+	mark, err := s.store.RetentionMark(ctx, env)
+	if err != nil {
+		return 0, err
+	}
+	orders, err := s.store.AgedOrders(ctx, env, mark, before, limit)
+	if err != nil || len(orders) == 0 {
+		return 0, err
+	}
+	var gone []photo.Stored
+	if err := s.store.Update(ctx, func(tx *store.Tx) error {
+		gone = nil
+		for _, o := range orders {
+			mark = store.RetentionMark{At: o.At, OrderID: o.ID}
+			if o.Skip {
+				continue
+			}
+			needed, err := tx.OpenPhotos(ctx, o.AccountID)
+			if err != nil {
+				return err
+			}
+			erased, err := tx.ErasePhotosOf(o.ID, needed, s.now())
+			if err != nil {
+				return err
+			}
+			gone = append(gone, erased...)
+		}
+		return nil
+	}); err != nil {
+		return 0, err
+	}
+	for i := range gone {
+		err = errors.Join(err, s.media.Delete(ctx, gone[i].Name))
+	}
+	if err != nil { // the mark stays: the next round comes back to them
+		return 0, err
+	}
+	return len(orders), s.store.Update(ctx, func(tx *store.Tx) error { return tx.SetRetentionMark(env, mark) })
 }

@@ -92,3 +92,74 @@ func (s *Service) findEndpoints(ctx context.Context, actor access.Actor, text st
 	}
 	return found, nil
 }
+
+// FindOrders returns the orders of an account user's tenant with the id, the order number or the external id, newest
+// first.
+func (s *Service) FindOrders(
+	ctx context.Context, actor access.Actor, search string, limit int,
+) ([]order.Summary, error) {
+	if err := actor.Require(access.ViewAccount); err != nil {
+		return nil, err
+	}
+	if search = strings.TrimSpace(search); !searchable(search) {
+		return nil, nil
+	}
+	id, ok := store.ParseID(search)
+	if !ok {
+		id = ""
+	}
+	number := strings.ToUpper(search)
+	if !order.ValidNumber(number) {
+		number = ""
+	}
+	return s.store.Lists(ctx).FindOrders(ctx, actor.Tenant, id, number, search, limit)
+}
+
+// FindOrderID returns the id of the order that a staff user means: by its id or its number, in any case and without
+// prefix.
+func (s *Service) FindOrderID(ctx context.Context, text string) (string, error) {
+	text = strings.TrimSpace(text)
+	if id, ok := store.ParseID(text); ok {
+		return id, nil
+	}
+	number := strings.ToUpper(text)
+	if !strings.HasPrefix(number, order.NumberPrefix) {
+		number = order.NumberPrefix + number
+	}
+	if !order.ValidNumber(number) {
+		return "", noSuchOrder[access.ByStaff]
+	}
+	id, err := s.store.OrderIDByNumber(ctx, number)
+	if errors.Is(err, store.ErrNotFound) {
+		return "", noSuchOrder[access.ByStaff]
+	}
+	return id, err
+}
+
+// maxFound bounds how many orders are found by one reference.
+const maxFound = 20
+
+// FindForReview returns the orders that a staff user means: the one with an id or a number, or the Live orders that
+// customers call by a reference, the newest first.
+func (s *Service) FindForReview(ctx context.Context, actor access.Actor, text string) ([]*order.Order, error) {
+	if err := actor.Require(access.ReviewOrders); err != nil {
+		return nil, err
+	}
+	id, err := s.FindOrderID(ctx, text)
+	if err == nil {
+		o, err := s.store.Order(ctx, id)
+		if !errors.Is(err, store.ErrNotFound) {
+			return []*order.Order{o}, err
+		}
+	} else if fault.CodeOf(err) != order.NotFound.Code {
+		return nil, err
+	}
+	ids, err := s.store.OrdersByReference(ctx, strings.TrimSpace(text), maxFound)
+	found := make([]*order.Order, len(ids))
+	for i, id := range ids {
+		if found[i], err = s.store.Order(ctx, id); err != nil {
+			return nil, err
+		}
+	}
+	return found, err
+}

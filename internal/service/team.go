@@ -9,7 +9,6 @@ import (
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/letter"
-	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/service/signin"
 	"github.com/assayhq/assay/internal/store"
 )
@@ -58,110 +57,6 @@ func (s *Service) Team(ctx context.Context, actor access.Actor) ([]*access.User,
 	}
 	invitations, err := s.store.Invitations(ctx, access.Portal, actor.Tenant.AccountID, s.now())
 	return users, invitations, err
-}
-
-// Invite makes a link with which somebody joins the actor's account, in place of invitations that the email has there,
-// and mails it; without a mail server, the address is returned to be handed over.
-func (s *Service) Invite(
-	ctx context.Context, actor access.Actor, email string, role access.Role,
-) (address string, err error) {
-	if err := actor.Require(access.ManageTeam); err != nil {
-		return "", err
-	}
-	if err := actor.RequireConfirmed(s.now()); err != nil {
-		return "", err
-	}
-	if !slices.Contains(access.Roles, role) {
-		return "", errUnknownRole
-	}
-	email, err = access.NormalizeEmail(email)
-	if err != nil {
-		return "", signin.NoEmail
-	}
-	accountID := actor.Tenant.AccountID
-	err = s.store.Update(ctx, func(tx *store.Tx) error {
-		u, err := tx.UserByEmail(ctx, email)
-		if err == nil && u.AccountID == accountID {
-			return AlreadyMember
-		}
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
-			return err
-		}
-		account, err := tx.Account(ctx, accountID)
-		if err != nil {
-			return err
-		}
-		if err := tx.DeleteInvitationsTo(access.Portal, accountID, email); err != nil {
-			return err
-		}
-		l := &access.Link{
-			Kind: access.Invitation, AccountID: accountID, Email: email, Role: string(role), CreatedBy: actor.ID,
-		}
-		if address, err = s.SignIn(access.Portal).MakeLink(tx, l); err != nil {
-			return err
-		}
-		mail := letter.Invite(account.Locale, account.Name, role, actor.Name, address, access.InvitationLife)
-		if err := s.PostLetter(tx, accountID, email, mail, l); err != nil {
-			return err
-		}
-		return s.record(tx, actor, aboutInvitation(audit.UserInvited, l))
-	})
-	return s.handOver(address), s.afterMail(err)
-}
-
-// aboutInvitation is an event about an invitation to an account.
-func aboutInvitation(code audit.Code, l *access.Link) audit.Event {
-	return audit.Event{
-		AccountID: l.AccountID, Code: code, Target: audit.Target{Type: audit.OnInvitation, ID: l.ID},
-		Metadata: map[string]any{"email": l.Email, "role": l.Role},
-	}
-}
-
-// InviteAgain replaces an open invitation by another link for the same email and role. It returns what Invite does, and
-// the email.
-func (s *Service) InviteAgain(ctx context.Context, actor access.Actor, id string) (email, address string, err error) {
-	if err := actor.Require(access.ManageTeam); err != nil {
-		return "", "", err
-	}
-	l, err := s.openInvitation(ctx, access.Portal, actor.Tenant.AccountID, id)
-	if err != nil {
-		return "", "", err
-	}
-	address, err = s.Invite(ctx, actor, l.Email, access.Role(l.Role))
-	return l.Email, address, err
-}
-
-func (s *Service) openInvitation(ctx context.Context, a access.Audience, accountID, id string) (*access.Link, error) {
-	open, err := s.store.Invitations(ctx, a, accountID, s.now())
-	if err != nil {
-		return nil, err
-	}
-	at := slices.IndexFunc(open, func(l *access.Link) bool { return l.ID == id })
-	if at < 0 {
-		return nil, signin.LinkUnusable
-	}
-	return open[at], nil
-}
-
-// Uninvite withdraws an invitation.
-func (s *Service) Uninvite(ctx context.Context, actor access.Actor, id string) error {
-	if err := actor.Require(access.ManageTeam); err != nil {
-		return err
-	}
-	l, err := s.openInvitation(ctx, access.Portal, actor.Tenant.AccountID, id)
-	if err != nil {
-		return err
-	}
-	err = s.store.Update(ctx, func(tx *store.Tx) error {
-		if err := tx.DeleteInvitation(access.Portal, actor.Tenant.AccountID, id); err != nil {
-			return err
-		}
-		return s.record(tx, actor, aboutInvitation(audit.UserUninvited, l))
-	})
-	if errors.Is(err, store.ErrNotFound) {
-		return signin.LinkUnusable
-	}
-	return err
 }
 
 // ChangeRole gives a user of the actor's account another role. One owner has to stay.
@@ -336,28 +231,4 @@ func (s *Service) changeUser(
 		return nil, err
 	}
 	return user, nil
-}
-
-// handOver is the address of a link that has to be handed over: none when it is sent by mail.
-func (s *Service) handOver(address string) string {
-	if s.SendsMail() {
-		return ""
-	}
-	return address
-}
-
-// SetPayloadLocale chooses the language of the account's webhook payloads and mail.
-func (s *Service) SetPayloadLocale(ctx context.Context, actor access.Actor, l text.Locale) error {
-	if err := actor.Require(access.ManageAccount); err != nil {
-		return err
-	}
-	return s.store.Update(ctx, func(tx *store.Tx) error {
-		if err := tx.SetAccountLocale(actor.Tenant.AccountID, l); err != nil {
-			return err
-		}
-		return s.record(tx, actor, audit.Event{
-			Code: audit.LocaleChanged, Target: audit.Target{Type: audit.OnAccount, ID: actor.Tenant.AccountID},
-			Metadata: map[string]any{"language": string(l)},
-		})
-	})
 }

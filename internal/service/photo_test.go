@@ -15,38 +15,6 @@ import (
 	"github.com/assayhq/assay/internal/testkit/storetest"
 )
 
-// TestKeyLimit checks that users cannot make keys without end, and that those who run the service are not held back.
-func TestKeyLimit(t *testing.T) {
-	storetest.EachTarget(t, func(t *testing.T, target string) {
-		s := shop.New(t, target, func(c *service.Config) { c.Limits.Keys = 4 }) // it has two keys
-		owner, err := s.Store.Owner(t.Context(), s.Account.ID)
-		must.NoError(t, err)
-		add := func(actor access.Actor) (*access.Key, error) {
-			k, _, err := s.Service.CreateKey(t.Context(), actor, service.NewKey{
-				Tenant: s.Test.Tenant, Name: "Another", Scopes: access.AllScopes,
-			})
-			return k, err
-		}
-		user := owner.Actor("", access.Origin{})
-		var last *access.Key
-		for range 2 {
-			last, err = add(user)
-			must.NoError(t, err)
-		}
-		if _, err := add(user); fault.CodeOf(err) != "key-limit-reached" {
-			t.Errorf("a fifth key: %v", err)
-		}
-		_, err = add(access.Operator)
-		must.NoError(t, err)
-		for _, k := range []*access.Key{last, s.Live} {
-			_, err := s.Service.RevokeKey(t.Context(), user, k.ID)
-			must.NoError(t, err)
-		}
-		_, err = add(user)
-		must.NoError(t, err)
-	})
-}
-
 // TestStorageLimit checks that the photos of an account, of both environments, take no more than they may.
 func TestStorageLimit(t *testing.T) {
 	storetest.EachTarget(t, func(t *testing.T, target string) {

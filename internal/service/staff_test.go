@@ -2,16 +2,15 @@ package service_test
 
 import (
 	"errors"
-	"math"
+	"fmt"
 	"slices"
-	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/assayhq/assay/internal/demo"
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
-	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/webhook"
@@ -19,46 +18,7 @@ import (
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/expect"
 	"github.com/assayhq/assay/internal/testkit/must"
-	"github.com/assayhq/assay/internal/testkit/shop"
-	"github.com/assayhq/assay/internal/testkit/storetest"
 )
-
-// office is a shop with an administrator and a reviewer.
-type office struct {
-	*shop.Shop
-	boss, reviewer *access.Staff
-}
-
-func eachOffice(t *testing.T, f func(t *testing.T, o *office)) {
-	storetest.EachTarget(t, func(t *testing.T, target string) { f(t, newOffice(t, shop.New(t, target))) })
-}
-
-func newOffice(t *testing.T, s *shop.Shop) *office {
-	t.Helper()
-	o := &office{Shop: s}
-	o.boss, o.reviewer = o.hire(t, "Boss", access.Admin), o.hire(t, "Reviewer", access.Reviewer)
-	return o
-}
-
-// by returns a staff user as the actor of a request; without one, an actor of no kind.
-func by(s *access.Staff) access.Actor {
-	if s == nil {
-		return access.Actor{}
-	}
-	return s.Actor(access.Origin{IP: "192.0.2.7", UserAgent: "Browser"})
-}
-
-func (o *office) hire(t *testing.T, name string, role access.StaffRole) *access.Staff {
-	t.Helper()
-	s := &access.Staff{
-		ID: store.NewID(), Email: strings.ToLower(name) + "@example.com", Name: name, Role: role,
-		PasswordHash: "$none$", CreatedAt: o.Clock.Now(),
-	}
-	must.NoError(t, o.Store.Update(t.Context(), func(tx *store.Tx) error {
-		return tx.InsertStaff(s, store.StaffToken{Hash: access.HashSecretKey(access.NewStaffToken())})
-	}))
-	return s
-}
 
 func TestAdministration(t *testing.T) {
 	eachOffice(t, func(t *testing.T, o *office) {
@@ -208,152 +168,125 @@ func TestAdministration(t *testing.T) {
 	})
 }
 
-// actorOf is a staff user as an actor, or an actor of no kind.
-func actorOf(who *access.Staff) access.Actor {
-	if who == nil {
-		return access.Actor{}
-	}
-	return who.Actor(access.Origin{})
-}
-
-func problemsOf(err error) []string {
-	f, _ := errors.AsType[*fault.Error](err)
-	if f == nil {
-		return nil
-	}
-	list, _ := f.Details["errors"].([]fault.Problem)
-	var got []string
-	for _, p := range list {
-		got = append(got, p.Field+" "+p.Code)
-	}
-	return got
-}
-
-func TestConfirmCatalog(t *testing.T) {
+// TestStaffAccess holds what becomes of sessions, tokens and passwords when an administrator changes a staff user.
+func TestStaffAccess(t *testing.T) {
 	eachOffice(t, func(t *testing.T, o *office) {
 		ctx := t.Context()
-		upload := func(name string) *service.CatalogPlan {
-			t.Helper()
-			plan, err := o.Service.UploadCatalog(ctx, by(o.boss), "c.yaml",
-				[]byte(strings.Replace(string(demo.Catalog), "en: Chanel", "en: "+name, 1)))
+		signIn := o.Service.SignIn(access.Desk)
+		n, err := o.Service.CreateStaff(ctx, o.boss.Actor(access.Origin{}), "mika@example.com", "Mika", access.Reviewer)
+		must.NoError(t, err)
+		session := func() string {
+			_, token, err := o.Service.StartSession(ctx, access.Desk, n.Staff.ID, access.Origin{})
 			must.NoError(t, err)
-			return plan
+			return token
 		}
-		first, second := upload("CHANEL"), upload("Chanel Paris")
-		if len(first.Changes) != 1 || first.Changes[0].Kind != catalog.Changed || first.Changes[0].Code != "chanel" {
-			t.Errorf("changes %+v", first.Changes)
+		works := func(what string, err error, want bool) {
+			t.Helper()
+			if (err == nil) != want {
+				t.Errorf("%s: %v, want it to work: %t", what, err, want)
+			}
 		}
-		_, err := o.Service.ConfirmCatalog(ctx, by(o.boss), first.Draft.ID)
+		authenticate := func(token string) error { _, err := o.Service.AuthenticateStaff(ctx, token, ""); return err }
+		resume := func(token string) error { _, err := o.Service.Session(ctx, access.Desk, token); return err }
+
+		first := session()
+		s, err := o.Service.ChangeStaffRole(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID, access.Admin)
 		must.NoError(t, err)
-		if got := o.Service.Catalog().Brand("chanel").Name.EN; got != "CHANEL" {
-			t.Errorf("the brand is called %q", got)
+		works("a session from before the change of role", resume(first), false)
+		if who, err := o.Service.AuthenticateStaff(ctx, n.Token, ""); err != nil || who.Role != access.Admin ||
+			s.Role != access.Admin {
+			t.Errorf("the token has %+v, %v", who, err)
 		}
-		if _, err := o.Service.ConfirmCatalog(ctx, by(o.boss), first.Draft.ID); fault.CodeOf(err) != fault.CodeNotFound {
-			t.Errorf("a draft was imported twice: %v", err)
+		if _, err := o.Service.ChangeStaffRole(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID,
+			"owner"); fault.CodeOf(err) != fault.CodeValidation {
+			t.Errorf("an unknown role: %v", err)
 		}
-		if _, err := o.Service.ConfirmCatalog(ctx, by(o.boss), second.Draft.ID); fault.CodeOf(err) != "catalog-changed" {
-			t.Errorf("a draft over another catalog than it was compared with: %v", err)
-		}
-		plan, err := o.Service.CatalogPlan(ctx, by(o.boss), second.Draft.ID)
+
+		_, err = o.Service.RevokeStaffToken(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID)
 		must.NoError(t, err)
-		if !plan.Stale {
-			t.Error("the draft does not say that it is stale")
+		works("a revoked token", authenticate(n.Token), false)
+		if m, err := o.Service.StaffMember(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID); err != nil || m.HasToken {
+			t.Errorf("after revoking the token: %+v, %v", m, err)
 		}
-		o.Clock.Advance(25 * time.Hour)
-		upload("x")
-		if _, err := o.Service.CatalogPlan(ctx, by(o.boss), second.Draft.ID); fault.CodeOf(err) != fault.CodeNotFound {
-			t.Errorf("an old draft is kept: %v", err)
+		_, token, err := o.Service.RotateStaffToken(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID, nil)
+		must.NoError(t, err)
+		works("a new token", authenticate(token), true)
+
+		open := session()
+		_, err = o.Service.DeactivateStaff(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID)
+		must.NoError(t, err)
+		for name, use := range map[string]func() error{
+			"role": func() error {
+				return second(o.Service.ChangeStaffRole(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID, access.Reviewer))
+			},
+			"token": func() error {
+				_, _, err := o.Service.RotateStaffToken(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID, nil)
+				return err
+			},
+			"revoke": func() error {
+				return second(o.Service.RevokeStaffToken(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID))
+			},
+			"again": func() error {
+				return second(o.Service.DeactivateStaff(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID))
+			},
+		} {
+			if err := use(); fault.CodeOf(err) != "staff-deactivated" {
+				t.Errorf("%s of somebody who has left: %v", name, err)
+			}
+		}
+		late := access.NewSessionToken() // of somebody who signed in at the very moment
+		hash, _ := access.HashSessionToken(late)
+		now := o.Clock.Now()
+		must.NoError(t, o.Store.Update(ctx, func(tx *store.Tx) error {
+			return tx.InsertSession((&access.Session{
+				ID: store.NewID(), Audience: access.Desk, UserID: n.Staff.ID, CreatedAt: now,
+			}).Seen(now), hash)
+		}))
+		_, password, err := o.Service.ReactivateStaff(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID)
+		must.NoError(t, err)
+		works("the token from before", authenticate(token), false)
+		works("a session that began with the end", resume(late), false)
+		works("a session from before", resume(open), false)
+		_, _, err = signIn.Password(ctx, "mika@example.com", n.Password, access.Origin{})
+		works("the password from before", err, false)
+		_, _, err = signIn.Password(ctx, "mika@example.com", password, access.Origin{})
+		works("the new password", err, true)
+		if _, _, err := o.Service.ReactivateStaff(ctx, o.boss.Actor(access.Origin{}),
+			n.Staff.ID); fault.CodeOf(err) != "staff-active" {
+			t.Errorf("reactivating again: %v", err)
 		}
 	})
 }
 
-func TestStatistics(t *testing.T) {
-	storetest.EachTarget(t, func(t *testing.T, target string) {
-		s := shop.New(t, target)
-		s.Clock.Set(time.Now().UTC().Truncate(24 * time.Hour)) // ids tell on which day orders were created
-		o := newOffice(t, s)
+// TestAdministratorRemains lets administrators take the role from each other at the same moment, again and again.
+func TestAdministratorRemains(t *testing.T) {
+	eachOffice(t, func(t *testing.T, o *office) {
 		ctx := t.Context()
-		begun := s.Clock.Now()
-		verdict := func(after time.Duration, outcome order.Outcome) {
-			t.Helper()
-			id := o.Order(t, o.Live, "")
-			_, err := o.Service.ClaimOrder(ctx, o.reviewer.Actor(access.Origin{}), id)
-			must.NoError(t, err)
-			created := o.Clock.Now()
-			o.Clock.Advance(after)
-			v := &order.Verdict{Outcome: outcome}
-			_, err = o.Service.CompleteOrder(ctx, o.reviewer.Actor(access.Origin{}), id, v, "")
-			must.NoError(t, err)
-			o.Clock.Set(created)
-		}
-		minutes := s.Service.Catalog().Document().AnswerTimes
-		standard := minutes[slices.IndexFunc(minutes, func(a catalog.AnswerTime) bool { return a.Default })].Code
-		in := func(share float64) time.Duration {
-			return time.Duration(share * float64(standard) * float64(time.Minute))
-		}
-		for range 9 {
-			verdict(in(0.5), order.Authentic)
-		}
-		verdict(in(1.5), order.UnableToVerify)
-		canceled := o.Order(t, o.Live, "")
-		_, err := o.Service.CancelOrder(ctx, o.boss.Actor(access.Origin{}), canceled, "")
-		must.NoError(t, err)
-		o.Order(t, o.Live, "")
-		o.Order(t, o.Test, order.MockAuthentic) // counts nowhere
-		must.NoError(t, ignore(o.Service.SaveStatistics(ctx)))
-
-		holds := func(t *testing.T) {
-			t.Helper()
-			got, err := o.Service.Statistics(ctx, by(o.boss), 30)
-			must.NoError(t, err)
-			if len(got.Days) != 30 || got.Total.Created != 12 {
-				t.Errorf("%d days, %d created, want 30 and 12", len(got.Days), got.Total.Created)
+		for _, err := range []error{
+			second(o.Service.ChangeStaffRole(ctx, o.boss.Actor(access.Origin{}), o.boss.ID, access.Reviewer)),
+			second(o.Service.DeactivateStaff(ctx, o.boss.Actor(access.Origin{}), o.boss.ID)),
+		} {
+			if fault.CodeOf(err) != "own-access" {
+				t.Errorf("the last administrator goes: %v", err)
 			}
-			if e := got.Total.Ended; e["authentic"] != 9 || e["unable-to-verify"] != 1 || e["canceled"] != 1 || len(e) != 3 {
-				t.Errorf("ended %v", e)
-			}
-			figures := got.Total.Times[standard]
-			if figures == nil || figures.Verdicts != 10 || figures.OnTime != 9 || math.Abs(got.Total.OnTimeRate()-0.9) > 1e-9 {
-				t.Fatalf("figures of the standard time %+v", figures)
-			}
-			for q, want := range map[float64]time.Duration{0.5: in(0.5), 0.95: in(1.5)} {
-				if d, ok := figures.Turnaround.Quantile(q); !ok || math.Abs(d.Seconds()/want.Seconds()-1) > 0.021 {
-					t.Errorf("quantile %g is %s, want %s", q, d, want)
+		}
+		for round := range 10 {
+			a, b := o.hire(t, fmt.Sprint("a", round), access.Admin), o.hire(t, fmt.Sprint("b", round), access.Admin)
+			var both sync.WaitGroup
+			both.Go(func() { _, _ = o.Service.ChangeStaffRole(ctx, a.Actor(access.Origin{}), b.ID, access.Reviewer) })
+			both.Go(func() { _, _ = o.Service.DeactivateStaff(ctx, b.Actor(access.Origin{}), a.ID) })
+			both.Wait()
+			left := 0
+			for _, s := range []*access.Staff{a, b} {
+				s, err := o.Store.Staff(ctx, s.ID)
+				must.NoError(t, err)
+				if s.Active() && s.Allows(access.Admin) {
+					left++
 				}
 			}
-			if r := got.Reviewers; r[0].ID != o.reviewer.ID || r[0].Verdicts != 10 || r[1].Verdicts != 0 {
-				t.Errorf("reviewers %+v", r)
+			if left != 1 {
+				t.Fatalf("%d of two administrators are left", left)
 			}
 		}
-		o.Clock.Set(begun.Add(in(1.5)))
-		t.Run("Today", holds)
-		o.Clock.Advance(49 * time.Hour)
-		n, err := o.Service.SaveStatistics(ctx)
-		must.NoError(t, err)
-		if n < 2 {
-			t.Errorf("%d days were kept, want at least 2", n)
-		}
-		if n, err := o.Service.SaveStatistics(ctx); n != 0 || err != nil {
-			t.Errorf("kept again: %d, %v", n, err)
-		}
-		t.Run("Kept", holds)
-		t.Run("Queue", func(t *testing.T) {
-			got, err := o.Service.Statistics(ctx, by(o.boss), 30)
-			must.NoError(t, err)
-			sampled := 0
-			for _, d := range got.Days {
-				if d.Samples > 0 {
-					sampled++
-					if d.MostQueued != 1 || d.MeanQueued != 1 || d.MeanOpen != 1 {
-						t.Errorf("%s: %+v", d.Date.Format(time.DateOnly), d)
-					}
-				}
-			}
-			if sampled != 2 {
-				t.Errorf("%d days have samples, want 2", sampled)
-			}
-		})
 	})
 }
-
-func ignore(_ int, err error) error { return err }

@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/proof"
+	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/progresstest"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
@@ -164,38 +166,6 @@ func TestErase(t *testing.T) {
 	})
 }
 
-func TestEraseOldPhotos(t *testing.T) {
-	storetest.EachTarget(t, func(t *testing.T, target string) {
-		ctx := t.Context()
-		s := shop.New(t, target)
-		s.Trade(t)
-		erase := func() {
-			t.Helper()
-			_, err := s.Service.EraseOldPhotos(ctx, s.Clock.Now().Add(-time.Hour), 3)
-			must.NoError(t, err)
-		}
-		before := files(t, s)
-		erase()
-		if n := files(t, s); n != before {
-			t.Errorf("%d of %d files are left of young orders", n, before)
-		}
-		s.Clock.Advance(2 * time.Hour)
-		young := s.Order(t, s.Test, order.MockFake)
-		for range 10 {
-			erase()
-		}
-		if n := files(t, s); n != 3 { // of the open Live order, of the young one, and of no order
-			t.Errorf("%d files are left, want 3", n)
-		}
-		o, err := s.Store.OrderPhotos(ctx, young)
-		must.NoError(t, err)
-		if p, err := s.Store.Photo(ctx, o[0].Name); err != nil || p.Erased {
-			t.Errorf("the photo of a young order: %+v, %v", p, err)
-		}
-		holds(t, s, "after the retention")
-	})
-}
-
 // exportRows keeps what an export gives.
 type exportRows struct {
 	rows   strings.Builder
@@ -250,5 +220,72 @@ func TestExportAccount(t *testing.T) {
 		if err := s.Service.ExportAccount(t.Context(), viewer, s.Account, got); fault.CodeOf(err) != "forbidden" {
 			t.Errorf("an owner exports: %v", err)
 		}
+	})
+}
+
+// TestErase_Again: an erasure that ended between its rows and its files is finished by running it again.
+func TestErase_Again(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		ctx := t.Context()
+		s, u := newUndeleting(t, target)
+		again := func(erase func(dry bool) (*service.ErasureReport, error), photos int64) {
+			t.Helper()
+			u.on = true
+			before := files(t, s)
+			for range 2 {
+				if _, err := erase(false); !errors.Is(err, errInterrupted) {
+					t.Fatalf("interrupted: %v", err)
+				}
+			}
+			u.on = false
+			dry, err := erase(true)
+			must.NoError(t, err)
+			if dry.Photos != photos || files(t, s) != before {
+				t.Errorf("it would erase %d photos, want %d; %d of %d files are left", dry.Photos, photos, files(t, s), before)
+			}
+			r, err := erase(false)
+			must.NoError(t, err)
+			if r.Photos != photos || r.Bytes == 0 || r.Bytes != dry.Bytes || files(t, s) != before-int(photos) {
+				t.Errorf("%d photos are erased, want %d; %d of %d files are left", r.Photos, photos, files(t, s), before)
+			}
+			if r, err := erase(false); err != nil || r.Photos != 0 || r.Bytes != 0 {
+				t.Errorf("once more: %+v, %v", r, err)
+			}
+			holds(t, s, "erased")
+		}
+		id := s.Order(t, s.Test, order.MockFake)
+		again(func(dry bool) (*service.ErasureReport, error) {
+			return s.Service.EraseOrder(ctx, access.Operator, id, dry)
+		}, 1)
+		again(func(dry bool) (*service.ErasureReport, error) {
+			return s.Service.EraseAccount(ctx, access.Operator, s.Account.ID, dry)
+		}, 10)
+		if rows := rawsql.Rows(t, target, "SELECT name FROM photos WHERE used = 0"); len(rows) != 0 {
+			t.Errorf("rows of photos without an order are left: %v", rows)
+		}
+	})
+}
+
+// TestErase_Unused: a photo of no order whose erasure was interrupted is not counted twice when its time is over.
+func TestErase_Unused(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		ctx := t.Context()
+		s := shop.New(t, target)
+		s.Photo(t, s.Live)
+		u := &undeleting{Store: s.Media, on: true}
+		s.Reconfigure(t, func(c *service.Config) { c.Media = u })
+		if _, err := s.Service.EraseAccount(ctx, access.Operator, s.Account.ID, false); !errors.Is(err, errInterrupted) {
+			t.Fatalf("interrupted: %v", err)
+		}
+		holds(t, s, "interrupted")
+		u.on = false
+		s.Clock.Advance(time.Hour)
+		if n, err := s.Service.DeleteUnusedPhotos(ctx, s.Clock.Now(), 10); n != 1 || err != nil {
+			t.Errorf("%d unused photos are deleted, %v", n, err)
+		}
+		if n := files(t, s); n != 0 {
+			t.Errorf("%d files are left", n)
+		}
+		holds(t, s, "after housekeeping")
 	})
 }

@@ -1,7 +1,6 @@
 package service_test
 
 import (
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -9,16 +8,10 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/text"
-	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/fakeclock"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 )
-
-// node is a service over a database that others may use too.
-func node(st *store.Store, clock *fakeclock.Clock) *service.Service {
-	return service.New(service.Config{Store: st, Now: clock.Now, Log: slog.New(slog.DiscardHandler)})
-}
 
 var morning = time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)
 

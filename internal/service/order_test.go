@@ -1,13 +1,15 @@
 package service_test
 
 import (
-	"errors"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/shop"
@@ -123,98 +125,6 @@ func TestReviewLists(t *testing.T) {
 	})
 }
 
-// TestVerdictDraft checks who may store a draft, and that a preview changes nothing.
-func TestVerdictDraft(t *testing.T) {
-	eachShop(t, func(t *testing.T, s *shop.Shop, who, admin *access.Staff) {
-		ctx, reviewer := t.Context(), who.Actor(access.Origin{})
-		id := s.Order(t, s.Live, "")
-		draft := &order.VerdictDraft{
-			Outcome: order.Authentic, Checks: map[string]order.Mark{"overall-picture": order.MarkPass}, Note: "真",
-		}
-		if _, err := s.Service.SaveVerdictDraft(ctx, reviewer, id, draft, 0); err == nil {
-			t.Error("a draft for an order that nobody holds is kept")
-		}
-		if _, err := s.Service.ClaimOrder(ctx, reviewer, id); err != nil {
-			t.Fatal(err)
-		}
-		for i, note := range []string{"first", "真"} {
-			draft.Note = note
-			version, err := s.Service.SaveVerdictDraft(ctx, reviewer, id, draft, int64(i))
-			if err != nil || version != int64(i)+1 {
-				t.Fatalf("version %d, %v", version, err)
-			}
-		}
-		if version, err := s.Service.SaveVerdictDraft(ctx, reviewer, id, draft, 0); err != nil || version != 2 {
-			t.Errorf("the same once more is version %d, %v", version, err)
-		}
-		older := &order.VerdictDraft{Note: "older"}
-		if _, err := s.Service.SaveVerdictDraft(ctx, reviewer, id, older, 1); !errors.Is(err, order.DraftChanged) {
-			t.Errorf("a draft made from an older one: %v", err)
-		}
-		got, err := s.Service.VerdictDraft(ctx, who.ID, id)
-		if err != nil || got.Note != "真" || got.Checks["overall-picture"] != order.MarkPass {
-			t.Errorf("draft %+v, %v", got, err)
-		}
-		if others, err := s.Service.VerdictDraft(ctx, admin.ID, id); err != nil || others.Note != "" {
-			t.Errorf("another's draft is %+v, %v", others, err)
-		}
-		theirs, err := s.Service.ColleaguesDraft(ctx, admin.Actor(access.Origin{}), id)
-		if err != nil || theirs.Note != "真" || theirs.StaffName != who.Name || theirs.Version != 2 {
-			t.Errorf("the colleague's draft is %+v, %v", theirs, err)
-		}
-		if none, err := s.Service.ColleaguesDraft(ctx, reviewer, id); err != nil || none != nil {
-			t.Errorf("nobody's draft is %+v, %v", none, err)
-		}
-		after, err := s.Service.PreviewVerdict(ctx, reviewer, id, &order.Verdict{Outcome: order.Authentic}, "")
-		if err != nil || after.Outcome != order.Authentic {
-			t.Fatalf("preview %v, %v", after, err)
-		}
-		now, err := s.Store.Order(ctx, id)
-		if err != nil || now.Status != order.Processing || now.CertificateID != "" {
-			t.Errorf("the preview has changed the order: %+v, %v", now, err)
-		}
-		around, err := s.Service.OrderContext(ctx, now)
-		if err != nil || len(around.Files) != 1 || len(around.Others) != 0 {
-			t.Errorf("around the order: %+v, %v", around, err)
-		}
-	})
-}
-
-// TestVerdictDraft_Ended checks that drafts go with the verdict, except that of who gave it: it tells how it came
-// about.
-func TestVerdictDraft_Ended(t *testing.T) {
-	eachShop(t, func(t *testing.T, s *shop.Shop, who, admin *access.Staff) {
-		ctx := t.Context()
-		id := s.Order(t, s.Live, "")
-		for _, staff := range []*access.Staff{who, admin} {
-			actor := staff.Actor(access.Origin{})
-			if _, err := s.Service.ClaimOrder(ctx, actor, id); err != nil {
-				t.Fatal(err)
-			}
-			draft := &order.VerdictDraft{Note: staff.Name}
-			if _, err := s.Service.SaveVerdictDraft(ctx, actor, id, draft, 0); err != nil {
-				t.Fatal(err)
-			}
-			if staff == admin {
-				break
-			}
-			if _, err := s.Service.ReleaseOrder(ctx, actor, id); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if _, err := s.Service.CompleteOrder(ctx, admin.Actor(access.Origin{}), id,
-			&order.Verdict{Outcome: order.UnableToVerify}, ""); err != nil {
-			t.Fatal(err)
-		}
-		if left, err := s.Service.VerdictDraft(ctx, who.ID, id); err != nil || left.Note != "" {
-			t.Errorf("the draft of who did not judge is %+v, %v", left, err)
-		}
-		if kept, err := s.Service.VerdictDraft(ctx, admin.ID, id); err != nil || kept.Note != admin.Name {
-			t.Errorf("the draft of who judged is %+v, %v", kept, err)
-		}
-	})
-}
-
 // TestOrderFilter lists the orders of each status and outcome, page by page.
 func TestOrderFilter(t *testing.T) {
 	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
@@ -269,6 +179,89 @@ func TestOrderFilter(t *testing.T) {
 					t.Errorf("%q %q: pages %v, export %v, want %v", status, outcome, paged, exported, want)
 				}
 			}
+		}
+	})
+}
+
+// TestOrderPermissions checks that use cases about orders refuse actors of the wrong kind themselves, whatever page or
+// route calls them.
+func TestOrderPermissions(t *testing.T) {
+	eachOffice(t, func(t *testing.T, o *office) {
+		ctx := t.Context()
+		id := o.Order(t, o.Live, "")
+		_, err := o.Service.ClaimOrder(ctx, by(o.reviewer), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		owner := access.Actor{Kind: access.ByUser, ID: "x", Role: access.Owner, Tenant: o.Live.Tenant}
+		viewer := access.Actor{Kind: access.ByUser, ID: "x", Role: access.Viewer, Tenant: o.Live.Tenant}
+		for name, use := range map[string]func() error{
+			"SaveVerdictDraft": func() error {
+				_, err := o.Service.SaveVerdictDraft(ctx, owner, id, new(order.VerdictDraft), 0)
+				return err
+			},
+			"ColleaguesDraft": func() error { _, err := o.Service.ColleaguesDraft(ctx, owner, id); return err },
+			"PreviewVerdict": func() error {
+				_, err := o.Service.PreviewVerdict(ctx, owner, id, &order.Verdict{Outcome: order.Authentic}, "")
+				return err
+			},
+			"PreviewRequest": func() error {
+				_, err := o.Service.PreviewRequest(ctx, o.Live.Actor(access.Origin{}), id, nil)
+				return err
+			},
+			"CreateOrder": func() error { _, err := o.Service.CreateOrder(ctx, viewer, new(order.Draft), nil); return err },
+		} {
+			if err := use(); fault.CodeOf(err) != "forbidden" {
+				t.Errorf("%s: %v, want forbidden", name, err)
+			}
+		}
+		if err := o.Service.SimulateDelay(ctx, by(o.boss), id, true); fault.CodeOf(err) != order.NotATestOrder.Code {
+			t.Errorf("a Live order is marked late: %v", err)
+		}
+	})
+}
+
+func TestPortalLists(t *testing.T) {
+	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
+		s.Trade(t)
+		actor := owner.Actor(access.Test, access.Origin{})
+		rows, total, err := s.Service.OrderPage(t.Context(), actor, order.Filter{}, 1, 3)
+		must.NoError(t, err)
+		if len(rows) != 3 || total != 5 || rows[0].Seq != 5 || rows[0].Classification.BrandCode != "prada" {
+			t.Errorf("%d rows of %d: %+v", len(rows), total, rows)
+		}
+		photos := order.Filter{Statuses: []order.Status{order.UpdatePhotos}}
+		waiting, _, err := s.Service.Orders(t.Context(), actor, photos, nil, 10)
+		must.NoError(t, err)
+		if len(waiting) != 1 {
+			t.Errorf("%d orders wait", len(waiting))
+		}
+		found, err := s.Service.FindOrders(t.Context(), actor, rows[1].Number, 10)
+		must.NoError(t, err)
+		if len(found) != 1 || found[0].ID != rows[1].ID {
+			t.Errorf("found %+v", found)
+		}
+		overview, err := s.Service.Overview(t.Context(), owner.Actor(access.Test, access.Origin{}))
+		must.NoError(t, err)
+		if overview.Waiting != 1 || overview.Days[len(overview.Days)-1].Orders != 5 || overview.Total.Ended() != 4 {
+			t.Errorf("overview %+v", overview)
+		}
+		live := owner.Actor(access.Live, portalOrigin)
+		lines, book, err := s.Service.Ledger(t.Context(), live, live.Tenant, 1, 10)
+		must.NoError(t, err)
+		if len(lines) != int(book.Entries) || lines[0].BalanceAfter != book.Credits || lines[0].OrderNumber == "" {
+			t.Errorf("%d of %d lines: %+v", len(lines), book.Entries, lines)
+		}
+		from, to := s.Clock.Now().Add(-time.Hour), s.Clock.Now().Add(time.Hour)
+		created := audit.Filter{Code: audit.KeyCreated, From: &from, To: &to}
+		events, _, err := s.Service.AuditEvents(t.Context(), live, created, 0, 10)
+		must.NoError(t, err)
+		if len(events) != 2 {
+			t.Errorf("%d events", len(events))
+		}
+		f := webhook.DeliveryFilter{Tenant: live.Tenant}
+		if n, err := s.Service.RedeliverFailed(t.Context(), live, f, from); err != nil || n != 0 {
+			t.Errorf("%d sent again, %v", n, err)
 		}
 	})
 }

@@ -3,8 +3,7 @@ package service
 import (
 	"context"
 	"errors"
-	"fmt"
-	"time"
+	"io"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
@@ -277,58 +276,59 @@ func (e *eraser) log(ctx context.Context, of audit.Log) error {
 	}
 }
 
-// EraseOldPhotos erases the photos of up to limit Live orders that ended before the time, and of Test orders that were
-// created before it, and returns how many orders it looked at. Photos of open Live orders stay.
-func (s *Service) EraseOldPhotos(ctx context.Context, before time.Time, limit int) (int, error) {
-	looked := 0
-	for _, env := range access.Environments {
-		n, err := s.eraseOldPhotos(ctx, env, before, limit)
-		if err != nil {
-			return looked, fmt.Errorf("%s: %w", env, err)
-		}
-		looked = max(looked, n)
-	}
-	return looked, nil
+// ExportTarget receives what is known of an account.
+type ExportTarget interface {
+	Row(kind string, row map[string]any) error
+	Photo(name string, content io.Reader) error
 }
 
-func (s *Service) eraseOldPhotos(
-	ctx context.Context, env access.Environment, before time.Time, limit int,
-) (int, error) {
-	mark, err := s.store.RetentionMark(ctx, env)
-	if err != nil {
-		return 0, err
+// ExportAccount writes all that is known of an account, without secrets, and the files of its photos.
+func (s *Service) ExportAccount(ctx context.Context, actor access.Actor, a *access.Account, to ExportTarget) error {
+	if err := actor.Require(access.Administer); err != nil {
+		return err
 	}
-	orders, err := s.store.AgedOrders(ctx, env, mark, before, limit)
-	if err != nil || len(orders) == 0 {
-		return 0, err
-	}
-	var gone []photo.Stored
 	if err := s.store.Update(ctx, func(tx *store.Tx) error {
-		gone = nil
-		for _, o := range orders {
-			mark = store.RetentionMark{At: o.At, OrderID: o.ID}
-			if o.Skip {
-				continue
-			}
-			needed, err := tx.OpenPhotos(ctx, o.AccountID)
-			if err != nil {
-				return err
-			}
-			erased, err := tx.ErasePhotosOf(o.ID, needed, s.now())
-			if err != nil {
-				return err
-			}
-			gone = append(gone, erased...)
+		if err := s.record(tx, actor, audit.Event{
+			AccountID: a.ID, Code: audit.DataExported, Target: audit.Target{Type: audit.OnAccount, ID: a.ID},
+			Metadata: map[string]any{"file": "everything"},
+		}); err != nil {
+			return err
 		}
-		return nil
+		return s.recordStaffAction(tx, actor, audit.Action{
+			Code: audit.AccountExported, AccountID: a.ID, Target: onAccount(a),
+		})
 	}); err != nil {
-		return 0, err
+		return err
 	}
-	for i := range gone {
-		err = errors.Join(err, s.media.Delete(ctx, gone[i].Name))
+	var photos []string
+	if err := s.store.Snapshot(ctx, func(q store.Queries) error {
+		return q.Export(ctx, a.ID, func(kind string, row map[string]any) error {
+			if name, ok := row["name"].(string); ok && kind == "photos" && row["erased_at"] == nil {
+				photos = append(photos, name)
+			}
+			return to.Row(kind, row)
+		})
+	}); err != nil {
+		return err
 	}
-	if err != nil { // the mark stays: the next round comes back to them
-		return 0, err
+	done := progress.Begin(ctx, "photos", progress.Items, int64(len(photos)))
+	for _, name := range photos {
+		if err := s.exportPhoto(ctx, name, to); err != nil {
+			return err
+		}
+		done(1)
 	}
-	return len(orders), s.store.Update(ctx, func(tx *store.Tx) error { return tx.SetRetentionMark(env, mark) })
+	return nil
+}
+
+func (s *Service) exportPhoto(ctx context.Context, name string, to ExportTarget) (err error) {
+	file, err := s.media.Open(ctx, name)
+	if errors.Is(err, media.ErrNotFound) { // deleted since, or missing: the row tells of it
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	return to.Photo(name, file)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,20 +21,7 @@ import (
 	"github.com/assayhq/assay/internal/testkit/device"
 	"github.com/assayhq/assay/internal/testkit/expect"
 	"github.com/assayhq/assay/internal/testkit/must"
-	"github.com/pquerna/otp/totp"
 )
-
-// logged returns the log of administration, the oldest entry first.
-func (o *office) logged(t *testing.T, f audit.ActionFilter) []*audit.Action {
-	t.Helper()
-	var all []*audit.Action
-	must.NoError(t, o.Service.EachStaffAction(t.Context(), by(o.boss), f, func(a *audit.Action) error {
-		all = append(all, a)
-		return nil
-	}))
-	slices.Reverse(all)
-	return all
-}
 
 // TestStaffLog performs every action of the administration log and checks that each is recorded once, with actor,
 // target and address, and without a secret.
@@ -518,157 +504,6 @@ func TestOperatorLog(t *testing.T) {
 		} {
 			if fault.CodeOf(err) != "forbidden" {
 				t.Errorf("%s: %v, want forbidden", name, err)
-			}
-		}
-	})
-}
-
-// failedDelivery makes a delivery that has used up its attempts, and returns its id.
-func (o *office) failedDelivery(t *testing.T) string {
-	t.Helper()
-	e, now := endpoint(t, o.Shop, o.Test, store.NewID(), webhook.OrderOutcome), o.Clock.Now()
-	o.Order(t, o.Test, order.MockFake)
-	const sender = "01980000-0000-7000-8000-000000000001"
-	must.NoError(t, o.Store.Update(t.Context(), func(tx *store.Tx) error {
-		_, err := tx.LeaseQueues(sender, []string{e.ID}, now, now.Add(time.Hour))
-		return err
-	}))
-	due, err := o.Store.DueDeliveries(t.Context(), e.ID, store.Place{}, now, 1)
-	must.NoError(t, err)
-	must.NoError(t, o.Store.RecordAttempts(t.Context(), sender, []store.AttemptResult{{
-		Attempt:    webhook.Attempt{DeliveryID: due[0].ID, Number: 1, At: now, HTTPStatus: 500},
-		EndpointID: e.ID, DueAt: due[0].DueAt,
-	}}))
-	return due[0].ID
-}
-
-func second[T any](_ T, err error) error { return err }
-
-func codeOf(t *testing.T, secret string, at time.Time) string {
-	t.Helper()
-	c, err := totp.GenerateCode(secret, at)
-	must.NoError(t, err)
-	return c
-}
-
-// TestStaffAccess holds what becomes of sessions, tokens and passwords when an administrator changes a staff user.
-func TestStaffAccess(t *testing.T) {
-	eachOffice(t, func(t *testing.T, o *office) {
-		ctx := t.Context()
-		signIn := o.Service.SignIn(access.Desk)
-		n, err := o.Service.CreateStaff(ctx, o.boss.Actor(access.Origin{}), "mika@example.com", "Mika", access.Reviewer)
-		must.NoError(t, err)
-		session := func() string {
-			_, token, err := o.Service.StartSession(ctx, access.Desk, n.Staff.ID, access.Origin{})
-			must.NoError(t, err)
-			return token
-		}
-		works := func(what string, err error, want bool) {
-			t.Helper()
-			if (err == nil) != want {
-				t.Errorf("%s: %v, want it to work: %t", what, err, want)
-			}
-		}
-		authenticate := func(token string) error { _, err := o.Service.AuthenticateStaff(ctx, token, ""); return err }
-		resume := func(token string) error { _, err := o.Service.Session(ctx, access.Desk, token); return err }
-
-		first := session()
-		s, err := o.Service.ChangeStaffRole(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID, access.Admin)
-		must.NoError(t, err)
-		works("a session from before the change of role", resume(first), false)
-		if who, err := o.Service.AuthenticateStaff(ctx, n.Token, ""); err != nil || who.Role != access.Admin ||
-			s.Role != access.Admin {
-			t.Errorf("the token has %+v, %v", who, err)
-		}
-		if _, err := o.Service.ChangeStaffRole(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID,
-			"owner"); fault.CodeOf(err) != fault.CodeValidation {
-			t.Errorf("an unknown role: %v", err)
-		}
-
-		_, err = o.Service.RevokeStaffToken(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID)
-		must.NoError(t, err)
-		works("a revoked token", authenticate(n.Token), false)
-		if m, err := o.Service.StaffMember(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID); err != nil || m.HasToken {
-			t.Errorf("after revoking the token: %+v, %v", m, err)
-		}
-		_, token, err := o.Service.RotateStaffToken(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID, nil)
-		must.NoError(t, err)
-		works("a new token", authenticate(token), true)
-
-		open := session()
-		_, err = o.Service.DeactivateStaff(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID)
-		must.NoError(t, err)
-		for name, use := range map[string]func() error{
-			"role": func() error {
-				return second(o.Service.ChangeStaffRole(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID, access.Reviewer))
-			},
-			"token": func() error {
-				_, _, err := o.Service.RotateStaffToken(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID, nil)
-				return err
-			},
-			"revoke": func() error {
-				return second(o.Service.RevokeStaffToken(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID))
-			},
-			"again": func() error {
-				return second(o.Service.DeactivateStaff(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID))
-			},
-		} {
-			if err := use(); fault.CodeOf(err) != "staff-deactivated" {
-				t.Errorf("%s of somebody who has left: %v", name, err)
-			}
-		}
-		late := access.NewSessionToken() // of somebody who signed in at the very moment
-		hash, _ := access.HashSessionToken(late)
-		now := o.Clock.Now()
-		must.NoError(t, o.Store.Update(ctx, func(tx *store.Tx) error {
-			return tx.InsertSession((&access.Session{
-				ID: store.NewID(), Audience: access.Desk, UserID: n.Staff.ID, CreatedAt: now,
-			}).Seen(now), hash)
-		}))
-		_, password, err := o.Service.ReactivateStaff(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID)
-		must.NoError(t, err)
-		works("the token from before", authenticate(token), false)
-		works("a session that began with the end", resume(late), false)
-		works("a session from before", resume(open), false)
-		_, _, err = signIn.Password(ctx, "mika@example.com", n.Password, access.Origin{})
-		works("the password from before", err, false)
-		_, _, err = signIn.Password(ctx, "mika@example.com", password, access.Origin{})
-		works("the new password", err, true)
-		if _, _, err := o.Service.ReactivateStaff(ctx, o.boss.Actor(access.Origin{}),
-			n.Staff.ID); fault.CodeOf(err) != "staff-active" {
-			t.Errorf("reactivating again: %v", err)
-		}
-	})
-}
-
-// TestAdministratorRemains lets administrators take the role from each other at the same moment, again and again.
-func TestAdministratorRemains(t *testing.T) {
-	eachOffice(t, func(t *testing.T, o *office) {
-		ctx := t.Context()
-		for _, err := range []error{
-			second(o.Service.ChangeStaffRole(ctx, o.boss.Actor(access.Origin{}), o.boss.ID, access.Reviewer)),
-			second(o.Service.DeactivateStaff(ctx, o.boss.Actor(access.Origin{}), o.boss.ID)),
-		} {
-			if fault.CodeOf(err) != "own-access" {
-				t.Errorf("the last administrator goes: %v", err)
-			}
-		}
-		for round := range 10 {
-			a, b := o.hire(t, fmt.Sprint("a", round), access.Admin), o.hire(t, fmt.Sprint("b", round), access.Admin)
-			var both sync.WaitGroup
-			both.Go(func() { _, _ = o.Service.ChangeStaffRole(ctx, a.Actor(access.Origin{}), b.ID, access.Reviewer) })
-			both.Go(func() { _, _ = o.Service.DeactivateStaff(ctx, b.Actor(access.Origin{}), a.ID) })
-			both.Wait()
-			left := 0
-			for _, s := range []*access.Staff{a, b} {
-				s, err := o.Store.Staff(ctx, s.ID)
-				must.NoError(t, err)
-				if s.Active() && s.Allows(access.Admin) {
-					left++
-				}
-			}
-			if left != 1 {
-				t.Fatalf("%d of two administrators are left", left)
 			}
 		}
 	})

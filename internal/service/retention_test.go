@@ -1,0 +1,184 @@
+package service_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/proof"
+	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/rawsql"
+	"github.com/assayhq/assay/internal/testkit/shop"
+	"github.com/assayhq/assay/internal/testkit/storetest"
+)
+
+// undeleting is a media store that deletes nothing while it is on: what an interruption before the first file leaves.
+type undeleting struct {
+	media.Store
+	on bool
+}
+
+// newUndeleting opens a shop that has traded and whose Live orders have ended.
+func newUndeleting(t *testing.T, target string) (*shop.Shop, *undeleting) {
+	t.Helper()
+	s := shop.New(t, target)
+	s.Trade(t)
+	open := rawsql.Rows(t, target, "SELECT id FROM orders WHERE environment = 'live' AND ended_at IS NULL")[0][0]
+	_, err := s.Service.CancelOrder(t.Context(), access.System, open, "withdrawn")
+	must.NoError(t, err)
+	u := &undeleting{Store: s.Media, on: true}
+	s.Reconfigure(t, func(c *service.Config) { c.Media = u })
+	return s, u
+}
+
+var errInterrupted = errors.New("interrupted")
+
+func (u *undeleting) Delete(ctx context.Context, name string) error {
+	if u.on {
+		return errInterrupted
+	}
+	return u.Store.Delete(ctx, name)
+}
+
+// TestEraseOldPhotos_Again: the retention comes back to files that it could not delete.
+func TestEraseOldPhotos_Again(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		ctx := t.Context()
+		s, u := newUndeleting(t, target)
+		s.Clock.Advance(2 * time.Hour)
+		erase := func() error {
+			_, err := s.Service.EraseOldPhotos(ctx, s.Clock.Now().Add(-time.Hour), 100)
+			return err
+		}
+		for range 2 {
+			if err := erase(); !errors.Is(err, errInterrupted) {
+				t.Fatalf("interrupted: %v", err)
+			}
+		}
+		u.on = false
+		must.NoError(t, erase())
+		if n := files(t, s); n != 1 { // of no order
+			t.Errorf("%d files are left", n)
+		}
+		holds(t, s, "after the retention")
+	})
+}
+
+// TestSweepMedia_Erased: files of erased photos are swept however young, or however old, they are.
+func TestSweepMedia_Erased(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		ctx := t.Context()
+		s, u := newUndeleting(t, target)
+		for _, row := range rawsql.Rows(t, target, "SELECT id FROM orders") {
+			if _, err := s.Service.EraseOrder(ctx, access.Operator, row[0], false); !errors.Is(err, errInterrupted) {
+				t.Fatalf("interrupted: %v", err)
+			}
+		}
+		u.on = false
+		swept, older, err := s.Service.SweepMedia(ctx, time.Unix(0, 0))
+		must.NoError(t, err)
+		if n := files(t, s); swept != 9 || older != 0 || n != 1 {
+			t.Errorf("%d files are swept, %d are left, %d called older", swept, n, older)
+		}
+		holds(t, s, "after the sweep")
+	})
+}
+
+// TestTrimPortalLogs removes old entries of the log of the portal: what stays is proven as before.
+func TestTrimPortalLogs(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		s := shop.New(t, target)
+		ctx := t.Context()
+		actor := access.Actor{Kind: access.ByUser, Name: "owner", Role: access.Owner, Tenant: access.Tenant{
+			AccountID: s.Account.ID,
+		}}
+		export := func() { must.NoError(t, s.Service.RecordExport(ctx, actor, "orders.csv")) }
+		check := func(heads ...audit.Head) {
+			t.Helper()
+			o := s.Proof()
+			o.Heads = heads
+			r, err := proof.Check(ctx, o)
+			must.NoError(t, err)
+			if !r.OK {
+				t.Errorf("the check says %+v", r.Problems)
+			}
+		}
+		export()
+		old, err := s.Service.AuditHeads(ctx)
+		must.NoError(t, err)
+		const keep = 48 * time.Hour
+		trim := func() int {
+			t.Helper()
+			n, err := s.Service.TrimPortalLogs(ctx, s.Clock.Now().Add(-keep), 100)
+			must.NoError(t, err)
+			return n
+		}
+		s.Clock.Advance(keep)
+		export()
+		if n := trim(); n != 0 { // not a day over the time
+			t.Errorf("%d logs are trimmed", n)
+		}
+		s.Clock.Advance(25 * time.Hour)
+		if n := trim(); n != 1 {
+			t.Errorf("%d logs are trimmed", n)
+		}
+		left := rawsql.Rows(t, target, "SELECT code FROM portal_events ORDER BY seq")
+		if len(left) != 2 {
+			t.Errorf("left is %q", left)
+		}
+		check(old...)
+		if n := trim(); n != 0 {
+			t.Errorf("again: %d logs are trimmed", n)
+		}
+		events, _, err := s.Service.AuditEvents(ctx, actor, audit.Filter{Log: audit.PortalLog}, 0, 10)
+		must.NoError(t, err)
+		if len(events) != 2 || events[0].Code != audit.LogTrimmed || events[0].Actor.Type != audit.BySystem {
+			t.Errorf("the log is %+v", events)
+		}
+		s.Clock.Advance(30 * 24 * time.Hour) // everything is too old, what says so too
+		if n := trim(); n != 1 {
+			t.Errorf("%d logs are trimmed", n)
+		}
+		check()
+		export()
+		check()
+	})
+}
+
+func TestEraseOldPhotos(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		ctx := t.Context()
+		s := shop.New(t, target)
+		s.Trade(t)
+		erase := func() {
+			t.Helper()
+			_, err := s.Service.EraseOldPhotos(ctx, s.Clock.Now().Add(-time.Hour), 3)
+			must.NoError(t, err)
+		}
+		before := files(t, s)
+		erase()
+		if n := files(t, s); n != before {
+			t.Errorf("%d of %d files are left of young orders", n, before)
+		}
+		s.Clock.Advance(2 * time.Hour)
+		young := s.Order(t, s.Test, order.MockFake)
+		for range 10 {
+			erase()
+		}
+		if n := files(t, s); n != 3 { // of the open Live order, of the young one, and of no order
+			t.Errorf("%d files are left, want 3", n)
+		}
+		o, err := s.Store.OrderPhotos(ctx, young)
+		must.NoError(t, err)
+		if p, err := s.Store.Photo(ctx, o[0].Name); err != nil || p.Erased {
+			t.Errorf("the photo of a young order: %+v, %v", p, err)
+		}
+		holds(t, s, "after the retention")
+	})
+}
