@@ -278,19 +278,26 @@ func (s *Service) NeedsFourEyes() bool { return s.limits.FourEyes.On }
 
 // ExpireApprovals ends up to limit requests whose time is over, and returns how many.
 func (s *Service) ExpireApprovals(ctx context.Context, limit int) (int, error) {
-	some, err := s.store.HasExpiredApprovals(ctx, s.now())
-	return s.pruned(ctx, some, err, func(tx *store.Tx) (int, error) {
-		expired, err := tx.ExpireApprovals(s.now(), limit)
-		if err != nil {
-			return 0, err
+	now := s.now()
+	if some, err := s.store.HasExpiredApprovals(ctx, now); err != nil || !some {
+		return 0, err
+	}
+	var expired []*access.Approval
+	err := s.store.Update(ctx, func(tx *store.Tx) (err error) {
+		if expired, err = tx.ExpireApprovals(now, limit); err != nil {
+			return err
 		}
 		for _, a := range expired {
 			entry := onApproval(audit.ApprovalExpired, a)
-			entry.At, entry.StaffName = s.now(), access.System.Name
+			entry.At, entry.StaffName = now, access.System.Name
 			if err := tx.AppendStaffAction(&entry); err != nil {
-				return 0, err
+				return err
 			}
 		}
-		return len(expired), nil
+		return nil
 	})
+	if err != nil {
+		return 0, err
+	}
+	return len(expired), nil
 }

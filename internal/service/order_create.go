@@ -257,6 +257,20 @@ func (i *Idempotent) stored(now time.Time) *store.Idempotency {
 var errRepeated = fault.New(fault.Conflict, "request-in-progress",
 	"Another request with this Idempotency-Key has just run. Repeat the request to read its answer.")
 
+// DeleteOldIdempotencyKeys removes up to limit keys whose time is over, and returns how many.
+func (s *Service) DeleteOldIdempotencyKeys(ctx context.Context, limit int) (int, error) {
+	before := s.now().Add(-IdempotencyWindow)
+	if some, err := s.store.HasIdempotencyKeys(ctx, before); err != nil || !some {
+		return 0, err
+	}
+	var n int64
+	err := s.store.Update(ctx, func(tx *store.Tx) (err error) {
+		n, err = tx.DeleteOldIdempotencyKeys(before, limit)
+		return err
+	})
+	return int(n), err
+}
+
 type runningKey struct {
 	access.Tenant
 	key string

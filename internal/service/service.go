@@ -21,6 +21,7 @@ import (
 	"github.com/assayhq/assay/internal/netguard"
 	"github.com/assayhq/assay/internal/openid"
 	"github.com/assayhq/assay/internal/secret"
+	"github.com/assayhq/assay/internal/service/retention"
 	"github.com/assayhq/assay/internal/service/signin"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/ttlcache"
@@ -99,6 +100,7 @@ type Limits struct {
 // Service runs the use cases.
 type Service struct {
 	*signin.SessionStore
+	*retention.Cleaner
 	limits        Limits
 	store         *store.Store
 	media         media.Store
@@ -153,6 +155,7 @@ func New(c Config) *Service {
 		Store: c.Store, Secrets: c.Secrets, Now: c.Now, Log: c.Log, Host: s, Shared: c.SignInWindows,
 		Required: c.Limits.SecondFactor,
 	}
+	s.Cleaner = retention.New(c.Store, c.Media, s.now, c.Log)
 	s.SessionStore = signin.NewSessionStore(people)
 	s.signIns = map[access.Audience]*signin.SignIn{
 		access.Desk:   signin.New(people, s.SessionStore, access.Desk),

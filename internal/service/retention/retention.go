@@ -1,0 +1,169 @@
+// Package retention deletes what is too old to be kept: rows by their age, and the files of photos. Housekeeping of any
+// number of nodes calls it.
+package retention
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/store"
+)
+
+// Cleaner deletes what is too old. Each of its methods does a batch: a caller repeats it until a batch is not full.
+type Cleaner struct {
+	store *store.Store
+	media media.Store
+	now   func() time.Time
+	log   *slog.Logger
+}
+
+// New returns a cleaner of the database and the media store.
+func New(db *store.Store, files media.Store, now func() time.Time, log *slog.Logger) *Cleaner {
+	return &Cleaner{store: db, media: files, now: now, log: log}
+}
+
+// How long things are kept whose age no setting decides.
+const (
+	keptCatalogs = 20                  // versions that are kept however old they are
+	catalogAge   = 90 * 24 * time.Hour // for which every version is kept
+	linkAge      = 30 * 24 * time.Hour // after a link has ended
+	leaseAge     = 24 * time.Hour      // after a lease has ended
+	trimGap      = 24 * time.Hour      // between two times that a log is trimmed
+)
+
+const trimBatch = 1000
+
+// deleteRows deletes up to limit rows from before a time in a transaction, if there are any, and returns how many.
+func (c *Cleaner) deleteRows(
+	ctx context.Context, before time.Time, limit int, exist func(context.Context, time.Time) (bool, error),
+	del func(tx *store.Tx, before time.Time, limit int) (int, error),
+) (n int, err error) {
+	if some, err := exist(ctx, before); err != nil || !some {
+		return 0, err
+	}
+	err = c.store.Update(ctx, func(tx *store.Tx) (err error) {
+		n, err = del(tx, before, limit)
+		return err
+	})
+	return n, err
+}
+
+func (c *Cleaner) logDropped(ctx context.Context, table string, partitions int) {
+	if partitions > 0 {
+		c.log.InfoContext(ctx, "partitions dropped", "table", table, "count", partitions)
+	}
+}
+
+// partitioned is a table that PostgreSQL keeps in partitions: those that are too old as a whole are dropped, which do
+// not count, and the rest is deleted row by row.
+type partitioned struct {
+	name  string
+	drop  func(ctx context.Context, before time.Time) (partitions int, err error)
+	exist func(ctx context.Context, before time.Time) (bool, error)
+	del   func(tx *store.Tx, before time.Time, limit int) (int, error)
+}
+
+func (c *Cleaner) deleteOld(ctx context.Context, before time.Time, limit int, table *partitioned) (int, error) {
+	dropped, err := table.drop(ctx, before)
+	if c.logDropped(ctx, table.name, dropped); err != nil {
+		return 0, err
+	}
+	return c.deleteRows(ctx, before, limit, table.exist, table.del)
+}
+
+// MakePartitions makes the parts ahead in which the database keeps what is deleted by its age, and returns how many.
+func (c *Cleaner) MakePartitions(ctx context.Context) (int, error) {
+	return c.store.MakePartitions(ctx, c.now())
+}
+
+// DeleteOldDeliveries deletes up to limit ended deliveries from before the time with their attempts, and returns how
+// many. PostgreSQL drops whole parts of them, which do not count.
+func (c *Cleaner) DeleteOldDeliveries(ctx context.Context, before time.Time, limit int) (int, error) {
+	return c.deleteOld(ctx, before, limit, &partitioned{
+		"deliveries", c.store.DropOldDeliveries, c.store.HasDeliveries, (*store.Tx).DeleteOldDeliveries,
+	})
+}
+
+// DeleteOldAttempts removes up to limit delivery attempts from before the time from the log, and returns how many.
+// PostgreSQL drops whole parts where there are many of them, which do not count.
+func (c *Cleaner) DeleteOldAttempts(ctx context.Context, before time.Time, limit int) (int, error) {
+	dropped, waiting, err := c.store.DropOldAttempts(ctx, before)
+	if c.logDropped(ctx, "delivery_attempts", dropped); err != nil {
+		return 0, err
+	}
+	return c.deleteRows(ctx, before, limit,
+		func(ctx context.Context, before time.Time) (bool, error) {
+			return c.store.HasAttempts(ctx, before, waiting...)
+		},
+		func(tx *store.Tx, before time.Time, limit int) (int, error) {
+			return tx.DeleteOldAttempts(before, limit, waiting...)
+		})
+}
+
+// DeleteOldEvents removes up to limit events from before the time, and returns how many. PostgreSQL drops whole parts
+// of them, which do not count.
+func (c *Cleaner) DeleteOldEvents(ctx context.Context, before time.Time, limit int) (int, error) {
+	return c.deleteOld(ctx, before, limit, &partitioned{
+		"events", c.store.DropOldEvents, c.store.HasEvents, (*store.Tx).DeleteOldEvents,
+	})
+}
+
+// DeleteOldRequests deletes up to limit blocks of requests from before the time, and returns how many.
+func (c *Cleaner) DeleteOldRequests(ctx context.Context, before time.Time, limit int) (int, error) {
+	return c.deleteOld(ctx, before, limit, &partitioned{
+		"request_log", c.store.DropOldRequests, c.store.HasRequests, (*store.Tx).DeleteOldRequests,
+	})
+}
+
+// DeleteOldLinks deletes up to limit links that have ended a while ago, and returns how many.
+func (c *Cleaner) DeleteOldLinks(ctx context.Context, limit int) (int, error) {
+	return c.deleteRows(ctx, c.now().Add(-linkAge), limit, c.store.HasOldLinks, (*store.Tx).DeleteOldLinks)
+}
+
+// ExpireCaptureLinks forgets the photos of up to limit capture links that expired without a submission, and returns how
+// many links had some.
+func (c *Cleaner) ExpireCaptureLinks(ctx context.Context, limit int) (int, error) {
+	return c.deleteRows(ctx, c.now(), limit, c.store.HasExpiredCaptures, (*store.Tx).DropExpiredCaptures)
+}
+
+// DeleteOldCaptureLinks deletes up to limit capture links that expired a while ago, and returns how many.
+func (c *Cleaner) DeleteOldCaptureLinks(ctx context.Context, limit int) (int, error) {
+	before := c.now().Add(-linkAge)
+	return c.deleteRows(ctx, before, limit, c.store.HasOldCaptureLinks, (*store.Tx).DeleteOldCaptureLinks)
+}
+
+// DeleteOldCatalogs deletes up to limit versions of the catalog that were replaced long ago, and returns how many.
+func (c *Cleaner) DeleteOldCatalogs(ctx context.Context, limit int) (int, error) {
+	return c.deleteRows(ctx, c.now().Add(-catalogAge), limit,
+		func(ctx context.Context, before time.Time) (bool, error) {
+			return c.store.HasOldCatalogs(ctx, before, keptCatalogs)
+		},
+		func(tx *store.Tx, before time.Time, limit int) (int, error) {
+			return tx.DeleteOldCatalogs(before, keptCatalogs, limit)
+		})
+}
+
+// DeleteOldLeases deletes up to limit leases of senders that have ended long ago, and returns how many.
+func (c *Cleaner) DeleteOldLeases(ctx context.Context, limit int) (int, error) {
+	return c.deleteRows(ctx, c.now().Add(-leaseAge), limit, c.store.HasOldLeases, (*store.Tx).DeleteOldLeases)
+}
+
+// TrimPortalLogs removes entries of the logs of the portal that are older than the time, of up to limit accounts, and
+// returns of how many. A log is trimmed once a day at most, because each time leaves an entry.
+func (c *Cleaner) TrimPortalLogs(ctx context.Context, before time.Time, limit int) (int, error) {
+	aged, err := c.store.AgedPortalLogs(ctx, before.Add(-trimGap), limit)
+	if err != nil {
+		return 0, err
+	}
+	for _, id := range aged {
+		if err := c.store.Update(ctx, func(tx *store.Tx) error {
+			_, err := tx.TrimPortalLog(id, before, c.now(), trimBatch)
+			return err
+		}); err != nil {
+			return 0, err
+		}
+	}
+	return len(aged), nil
+}
