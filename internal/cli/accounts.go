@@ -19,79 +19,63 @@ import (
 	"github.com/assayhq/assay/internal/service"
 )
 
-func accountsCreate() *command {
-	return &command{
-		name:    "accounts create",
-		begins:  true,
-		args:    "--name N --owner EMAIL [--locale en|ja]",
-		about:   "create an account and its owner",
-		example: "assay accounts create --name Acme --owner owner@acme.example",
-		needs:   []string{"name", "owner"},
-		flags: func(fs *flag.FlagSet, inv *invocation) {
-			fs.StringVar(&inv.name, "name", "", "`name` of the account")
-			fs.StringVar(&inv.owner, "owner", "", "`email` of its owner")
-			fs.StringVar(&inv.locale, "locale", "en", "en or ja: the language of webhook payloads and mail")
-		},
-		run: func(ctx context.Context, inv *invocation) error {
-			locale, ok := text.ParseLocale(inv.locale)
-			if !ok {
-				return errors.New("--locale must be en or ja")
-			}
-			if _, err := service.CheckNewAccount(inv.name, inv.owner, locale); err != nil {
-				return err
-			}
-			return inv.open(ctx, func(app *server.App) error {
-				n, err := app.Service.CreateAccount(ctx, access.Operator, inv.name, inv.owner, locale)
-				if err != nil {
-					return err
-				}
-				return inv.print(struct {
-					AccountID string `json:"account_id"`
-					UserID    string `json:"user_id"`
-					Email     string `json:"email"`
-					Password  string `json:"password"`
-				}{n.Account.ID, n.Owner.ID, n.Owner.Email, n.Password},
-					"account %s created\nowner %s (%s)\npassword %s\nThe password is not shown again.\n",
-					n.Account.ID, n.Owner.Email, n.Owner.ID, n.Password)
-			})
-		},
-	}
+func accountsCreateFlags(fs *flag.FlagSet, inv *invocation) {
+	fs.StringVar(&inv.name, "name", "", "`name` of the account")
+	fs.StringVar(&inv.owner, "owner", "", "`email` of its owner")
+	fs.StringVar(&inv.locale, "locale", "en", "en or ja: the language of webhook payloads and mail")
 }
 
-func accountsList() *command {
-	return &command{
-		name:    "accounts list",
-		args:    "[--search TEXT] [--limit-rows N]",
-		about:   "list the accounts by name, with credits and keys",
-		example: "assay accounts list --search acme",
-		flags: func(fs *flag.FlagSet, inv *invocation) {
-			fs.StringVar(&inv.search, "search", "", "part of a `name` or an email")
-			bindRows(fs, inv, "accounts")
-		},
-		run: func(ctx context.Context, inv *invocation) error {
-			if err := inv.checkRows(); err != nil {
-				return err
-			}
-			return inv.open(ctx, func(app *server.App) error {
-				accounts, _, err := app.Service.Accounts(ctx, access.Operator, inv.search, 1, inv.rows)
-				if err != nil {
-					return err
-				}
-				views, rows := make([]accountView, len(accounts)), make([][]string, len(accounts))
-				for i := range accounts {
-					a := &accounts[i]
-					views[i] = accountView{
-						a.ID, a.Name, string(a.Locale), a.LiveCredits, a.TestCredits, a.LiveOrders, a.ActiveKeys,
-					}
-					rows[i] = []string{
-						a.ID, a.Name, strconv.FormatInt(a.LiveCredits, 10), strconv.FormatInt(a.LiveOrders, 10),
-						strconv.FormatInt(a.ActiveKeys, 10),
-					}
-				}
-				return inv.table(views, "accounts", []string{"ID", "NAME", "LIVE CREDITS", "LIVE ORDERS", "KEYS"}, rows)
-			})
-		},
+func accountsCreate(ctx context.Context, inv *invocation) error {
+	locale, ok := text.ParseLocale(inv.locale)
+	if !ok {
+		return errors.New("--locale must be en or ja")
 	}
+	if _, err := service.CheckNewAccount(inv.name, inv.owner, locale); err != nil {
+		return err
+	}
+	return inv.open(ctx, func(app *server.App) error {
+		n, err := app.Service.CreateAccount(ctx, access.Operator, inv.name, inv.owner, locale)
+		if err != nil {
+			return err
+		}
+		return inv.print(struct {
+			AccountID string `json:"account_id"`
+			UserID    string `json:"user_id"`
+			Email     string `json:"email"`
+			Password  string `json:"password"`
+		}{n.Account.ID, n.Owner.ID, n.Owner.Email, n.Password},
+			"account %s created\nowner %s (%s)\npassword %s\nThe password is not shown again.\n",
+			n.Account.ID, n.Owner.Email, n.Owner.ID, n.Password)
+	})
+}
+
+func accountsListFlags(fs *flag.FlagSet, inv *invocation) {
+	fs.StringVar(&inv.search, "search", "", "part of a `name` or an email")
+	bindRows(fs, inv, "accounts")
+}
+
+func accountsList(ctx context.Context, inv *invocation) error {
+	if err := inv.checkRows(); err != nil {
+		return err
+	}
+	return inv.open(ctx, func(app *server.App) error {
+		accounts, _, err := app.Service.Accounts(ctx, access.Operator, inv.search, 1, inv.rows)
+		if err != nil {
+			return err
+		}
+		views, rows := make([]accountView, len(accounts)), make([][]string, len(accounts))
+		for i := range accounts {
+			a := &accounts[i]
+			views[i] = accountView{
+				a.ID, a.Name, string(a.Locale), a.LiveCredits, a.TestCredits, a.LiveOrders, a.ActiveKeys,
+			}
+			rows[i] = []string{
+				a.ID, a.Name, strconv.FormatInt(a.LiveCredits, 10), strconv.FormatInt(a.LiveOrders, 10),
+				strconv.FormatInt(a.ActiveKeys, 10),
+			}
+		}
+		return inv.table(views, "accounts", []string{"ID", "NAME", "LIVE CREDITS", "LIVE ORDERS", "KEYS"}, rows)
+	})
 }
 
 // accountView is the JSON output for an account.
@@ -118,32 +102,22 @@ func (inv *invocation) checkRows() error {
 	return nil
 }
 
-func accountsResetPassword() *command {
-	return &command{
-		name:    "accounts reset-password",
-		args:    "--email E",
-		about:   "create a password reset link for an account user",
-		example: "assay accounts reset-password --email owner@acme.example",
-		needs:   []string{"email"},
-		flags:   ofEmail,
-		run: withUser(func(ctx context.Context, inv *invocation, app *server.App, user *access.User) error {
-			_, link, err := app.Service.ResetUserPassword(ctx, access.Operator, user.AccountID, user.ID)
-			if err != nil {
-				return err
-			}
-			mailed := "Send it through a channel you trust."
-			if app.Service.SendsMail() {
-				mailed = "It is also being sent by mail."
-			}
-			return inv.print(struct {
-				UserID string `json:"user_id"`
-				Email  string `json:"email"`
-				Link   string `json:"link"`
-				Mailed bool   `json:"mailed"`
-			}{user.ID, user.Email, link, app.Service.SendsMail()},
-				"link for %s\n%s\nIt can be used once within one day and is not shown again. %s\n", user.Email, link, mailed)
-		}),
+func accountsResetPassword(ctx context.Context, inv *invocation, app *server.App, user *access.User) error {
+	_, link, err := app.Service.ResetUserPassword(ctx, access.Operator, user.AccountID, user.ID)
+	if err != nil {
+		return err
 	}
+	mailed := "Send it through a channel you trust."
+	if app.Service.SendsMail() {
+		mailed = "It is also being sent by mail."
+	}
+	return inv.print(struct {
+		UserID string `json:"user_id"`
+		Email  string `json:"email"`
+		Link   string `json:"link"`
+		Mailed bool   `json:"mailed"`
+	}{user.ID, user.Email, link, app.Service.SendsMail()},
+		"link for %s\n%s\nIt can be used once within one day and is not shown again. %s\n", user.Email, link, mailed)
 }
 
 // limitFlags collects repeated --limit CATEGORY=N flags.
@@ -184,51 +158,42 @@ func (n networkFlags) networks() access.Networks {
 	return networks
 }
 
-func keysCreate() *command {
-	return &command{
-		name: "keys create",
-		args: "--account ID|NAME --env test|live --name N --scopes all|a,b" +
-			" [--limit CATEGORY=N]… [--allow-network CIDR]…",
-		about:   "create an API key",
-		example: "assay keys create --account Acme --env test --name shop --scopes all --limit read=600",
-		needs:   []string{"account", "env", "name", "scopes"},
-		flags: func(fs *flag.FlagSet, inv *invocation) {
-			fs.StringVar(&inv.account, "account", "", "`id or name` of the account")
-			fs.StringVar(&inv.env, "env", "", "test or live")
-			fs.StringVar(&inv.name, "name", "", "`name` of the key")
-			fs.StringVar(&inv.scopes, "scopes", "",
-				"all, or a comma-separated list of orders:read, orders:write, webhooks:manage, audit:read")
-			fs.Var(&inv.limits, "limit",
-				"`CATEGORY=N`: requests per minute in a category, instead of the default; may be repeated")
-			fs.Var(&inv.networks, "allow-network",
-				"`CIDR`: network or address that the key may be used from (default: any); may be repeated")
-		},
-		run: func(ctx context.Context, inv *invocation) error {
-			env, err := inv.environment()
-			if err != nil {
-				return err
-			}
-			scopes, err := access.ParseScopes(inv.scopes)
-			if err != nil {
-				return fmt.Errorf("--scopes: %w", err)
-			}
-			return inv.withAccount(ctx, func(app *server.App, a *access.Account) error {
-				k, secret, err := app.Service.CreateKey(ctx, access.Operator, service.NewKey{
-					Tenant: access.Tenant{AccountID: a.ID, Environment: env}, Name: inv.name, Scopes: scopes, Limits: inv.limits,
-					Networks: inv.networks.networks(),
-				})
-				if err != nil {
-					return err
-				}
-				return inv.print(struct {
-					ID          string             `json:"id"`
-					Key         string             `json:"key"`
-					Environment access.Environment `json:"environment"`
-					Scopes      []access.Scope     `json:"scopes"`
-				}{k.ID, secret, k.Environment, k.Scopes}, "key %s created\n%s\nThe key is not shown again.\n", k.ID, secret)
-			})
-		},
+func keysCreateFlags(fs *flag.FlagSet, inv *invocation) {
+	ofAccount(fs, inv)
+	fs.StringVar(&inv.env, "env", "", "test or live")
+	fs.StringVar(&inv.name, "name", "", "`name` of the key")
+	fs.StringVar(&inv.scopes, "scopes", "",
+		"all, or a comma-separated list of orders:read, orders:write, webhooks:manage, audit:read")
+	fs.Var(&inv.limits, "limit",
+		"`CATEGORY=N`: requests per minute in a category, instead of the default; may be repeated")
+	fs.Var(&inv.networks, "allow-network",
+		"`CIDR`: network or address that the key may be used from (default: any); may be repeated")
+}
+
+func keysCreate(ctx context.Context, inv *invocation) error {
+	env, err := inv.environment()
+	if err != nil {
+		return err
 	}
+	scopes, err := access.ParseScopes(inv.scopes)
+	if err != nil {
+		return fmt.Errorf("--scopes: %w", err)
+	}
+	return inv.withAccount(ctx, func(app *server.App, a *access.Account) error {
+		k, secret, err := app.Service.CreateKey(ctx, access.Operator, service.NewKey{
+			Tenant: access.Tenant{AccountID: a.ID, Environment: env}, Name: inv.name, Scopes: scopes, Limits: inv.limits,
+			Networks: inv.networks.networks(),
+		})
+		if err != nil {
+			return err
+		}
+		return inv.print(struct {
+			ID          string             `json:"id"`
+			Key         string             `json:"key"`
+			Environment access.Environment `json:"environment"`
+			Scopes      []access.Scope     `json:"scopes"`
+		}{k.ID, secret, k.Environment, k.Scopes}, "key %s created\n%s\nThe key is not shown again.\n", k.ID, secret)
+	})
 }
 
 // keyView is the JSON output for a key.
@@ -253,95 +218,66 @@ func viewKey(k *access.Key) keyView {
 	}
 }
 
-func keysList() *command {
-	return &command{
-		name:    "keys list",
-		args:    "--account ID|NAME",
-		about:   "list the API keys of an account",
-		example: "assay keys list --account Acme",
-		needs:   []string{"account"},
-		flags: func(fs *flag.FlagSet, inv *invocation) {
-			fs.StringVar(&inv.account, "account", "", "`id or name` of the account")
-		},
-		run: func(ctx context.Context, inv *invocation) error {
-			return inv.withAccount(ctx, func(app *server.App, a *access.Account) error {
-				keys, err := app.Service.Keys(ctx, access.Operator, a.ID)
-				if err != nil {
-					return err
-				}
-				views, rows := make([]keyView, len(keys)), make([][]string, len(keys))
-				for i, k := range keys {
-					views[i] = viewKey(k)
-					state := "active"
-					if k.RevokedAt != nil {
-						state = "revoked"
-					}
-					rows[i] = []string{
-						k.ID, string(k.Environment), "…" + k.Hint, state, k.Name, access.JoinScopes(k.Scopes), k.Networks.String(),
-					}
-				}
-				headers := []string{"ID", "ENV", "KEY", "STATE", "NAME", "SCOPES", "NETWORKS"}
-				return inv.table(views, "keys", headers, rows)
-			})
-		},
-	}
+func keysList(ctx context.Context, inv *invocation) error {
+	return inv.withAccount(ctx, func(app *server.App, a *access.Account) error {
+		keys, err := app.Service.Keys(ctx, access.Operator, a.ID)
+		if err != nil {
+			return err
+		}
+		views, rows := make([]keyView, len(keys)), make([][]string, len(keys))
+		for i, k := range keys {
+			views[i] = viewKey(k)
+			state := "active"
+			if k.RevokedAt != nil {
+				state = "revoked"
+			}
+			rows[i] = []string{
+				k.ID, string(k.Environment), "…" + k.Hint, state, k.Name, access.JoinScopes(k.Scopes), k.Networks.String(),
+			}
+		}
+		headers := []string{"ID", "ENV", "KEY", "STATE", "NAME", "SCOPES", "NETWORKS"}
+		return inv.table(views, "keys", headers, rows)
+	})
 }
 
-func keysRevoke() *command {
-	return &command{
-		name:    "keys revoke",
-		args:    "KEY_ID",
-		about:   "revoke an API key permanently",
-		example: "assay keys revoke 0199c3a9-52d0-7f3b-8c1e-2f6d9a7b4c30",
-		nargs:   1,
-		run: withApp(func(ctx context.Context, inv *invocation, app *server.App) error {
-			k, err := app.Service.RevokeKey(ctx, access.Operator, inv.args[0])
-			if errors.Is(err, access.KeyNotFound) {
-				return fmt.Errorf("%q is not a key id", inv.args[0])
-			}
-			if err != nil {
-				return err
-			}
-			return inv.print(viewKey(k), "key %s (%s) is revoked\n", k.ID, k.Name)
-		}),
+func keysRevoke(ctx context.Context, inv *invocation, app *server.App) error {
+	k, err := app.Service.RevokeKey(ctx, access.Operator, inv.args[0])
+	if errors.Is(err, access.KeyNotFound) {
+		return fmt.Errorf("%q is not a key id", inv.args[0])
 	}
+	if err != nil {
+		return err
+	}
+	return inv.print(viewKey(k), "key %s (%s) is revoked\n", k.ID, k.Name)
 }
 
-func creditsGrant() *command {
-	return &command{
-		name:    "credits grant",
-		args:    "--account ID|NAME --env test|live --amount N --note T",
-		about:   "add credits to a balance; N may be negative",
-		example: `assay credits grant --account Acme --env live --amount 500 --note "invoice 2026-11"`,
-		needs:   []string{"account", "env", "note"},
-		flags: func(fs *flag.FlagSet, inv *invocation) {
-			fs.StringVar(&inv.account, "account", "", "`id or name` of the account")
-			fs.StringVar(&inv.env, "env", "", "test or live")
-			fs.Int64Var(&inv.amount, "amount", 0, "`credits` to add; negative to subtract")
-			fs.StringVar(&inv.note, "note", "", "`reason`, stored in the ledger")
-		},
-		run: func(ctx context.Context, inv *invocation) error {
-			if inv.amount == 0 {
-				return errors.New("--amount is required and must not be 0")
-			}
-			env, err := inv.environment()
-			if err != nil {
-				return err
-			}
-			return inv.withAccount(ctx, func(app *server.App, a *access.Account) error {
-				t := access.Tenant{AccountID: a.ID, Environment: env}
-				balance, err := app.Service.GrantCredits(ctx, access.Operator, t, inv.amount, inv.note)
-				if fault.CodeOf(err) == "not-enough-credits" {
-					return fmt.Errorf("--amount %d: the balance would become negative, or larger than %d",
-						inv.amount, int64(credit.MaxCredits))
-				}
-				if err != nil {
-					return err
-				}
-				return inv.print(map[string]int64{"balance": balance}, "balance %d\n", balance)
-			})
-		},
+func creditsGrantFlags(fs *flag.FlagSet, inv *invocation) {
+	ofAccount(fs, inv)
+	fs.StringVar(&inv.env, "env", "", "test or live")
+	fs.Int64Var(&inv.amount, "amount", 0, "`credits` to add; negative to subtract")
+	fs.StringVar(&inv.note, "note", "", "`reason`, stored in the ledger")
+}
+
+func creditsGrant(ctx context.Context, inv *invocation) error {
+	if inv.amount == 0 {
+		return errors.New("--amount is required and must not be 0")
 	}
+	env, err := inv.environment()
+	if err != nil {
+		return err
+	}
+	return inv.withAccount(ctx, func(app *server.App, a *access.Account) error {
+		t := access.Tenant{AccountID: a.ID, Environment: env}
+		balance, err := app.Service.GrantCredits(ctx, access.Operator, t, inv.amount, inv.note)
+		if fault.CodeOf(err) == "not-enough-credits" {
+			return fmt.Errorf("--amount %d: the balance would become negative, or larger than %d",
+				inv.amount, int64(credit.MaxCredits))
+		}
+		if err != nil {
+			return err
+		}
+		return inv.print(map[string]int64{"balance": balance}, "balance %d\n", balance)
+	})
 }
 
 // environment parses --env.
@@ -351,6 +287,11 @@ func (inv *invocation) environment() (access.Environment, error) {
 		return "", errors.New("--env must be test or live")
 	}
 	return env, nil
+}
+
+// ofAccount adds the flag that names an account.
+func ofAccount(fs *flag.FlagSet, inv *invocation) {
+	fs.StringVar(&inv.account, "account", "", "`id or name` of the account")
 }
 
 // withAccount opens the installation and finds the account of --account while f runs.

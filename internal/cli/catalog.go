@@ -16,18 +16,8 @@ import (
 	"github.com/assayhq/assay/internal/server"
 )
 
-func catalogImport() *command {
-	return &command{
-		name:    "catalog import",
-		args:    "FILE [--dry-run]",
-		about:   "replace the catalog with a YAML or JSON document; - is standard input",
-		example: "assay catalog import catalog.yaml --dry-run",
-		nargs:   1,
-		flags: func(fs *flag.FlagSet, inv *invocation) {
-			fs.BoolVar(&inv.dryRun, "dry-run", false, "show what would change, without changing it")
-		},
-		run: importCatalog,
-	}
+func catalogImportFlags(fs *flag.FlagSet, inv *invocation) {
+	fs.BoolVar(&inv.dryRun, "dry-run", false, "show what would change, without changing it")
 }
 
 func importCatalog(ctx context.Context, inv *invocation) error {
@@ -101,30 +91,23 @@ func (inv *invocation) read(path string) ([]byte, error) {
 	return os.ReadFile(filepath.Clean(path))
 }
 
-func catalogExport() *command {
-	return &command{
-		name:    "catalog export",
-		about:   "print the catalog as YAML, or as JSON with --json",
-		example: "assay catalog export > catalog.yaml",
-		run: withApp(func(ctx context.Context, inv *invocation, app *server.App) error {
-			doc, err := app.Service.CatalogDocument(ctx)
-			if err != nil {
-				return err
-			}
-			if inv.json {
-				text, err := doc.JSON()
-				if err != nil {
-					return err
-				}
-				return inv.print(json.RawMessage(text), "")
-			}
-			text, err := doc.YAML()
-			if err != nil {
-				return err
-			}
-			inv.progress.end()
-			_, err = inv.Stdout.Write(text)
-			return err
-		}),
+func catalogExport(ctx context.Context, inv *invocation, app *server.App) error {
+	doc, err := app.Service.CatalogDocument(ctx)
+	if err != nil {
+		return err
 	}
+	if inv.json {
+		text, err := doc.JSON()
+		if err != nil {
+			return err
+		}
+		return inv.print(json.RawMessage(text), "")
+	}
+	text, err := doc.YAML()
+	if err != nil {
+		return err
+	}
+	inv.progress.end()
+	_, err = inv.Stdout.Write(text)
+	return err
 }

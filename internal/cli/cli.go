@@ -46,7 +46,10 @@ type command struct {
 	hidden  bool // used by the program itself
 	raw     bool // its arguments are not parsed: all are positional
 	serves  bool // it goes on until something happens outside: there is no progress to show
-	remote  bool // no setting of an installation matters to it: it calls the integration API, or has flags of its own
+	remote  bool // no setting of an installation matters to it, as to all that call the integration API
+
+	// call is set instead of run in a command that calls the integration API.
+	call func(context.Context, *invocation, *client.Client, *lastAnswer) error
 }
 
 // invocation is a call of a command.
@@ -78,6 +81,7 @@ type options struct {
 	order    client.CreateOrder
 	photos   photoFlags
 	orders   client.OrdersQuery
+	move     server.Move
 	interval time.Duration
 
 	amount   int64
@@ -94,20 +98,6 @@ const (
 	exitFailed = 1
 	exitUsage  = 2
 )
-
-func commands() []*command {
-	return []*command{
-		serveCommand(), healthcheckCommand(), accountsCreate(), accountsList(), accountsResetPassword(),
-		accountsResetFactor(), keysCreate(), keysList(), keysRevoke(), creditsGrant(), staffCreate(), staffList(),
-		staffResetPassword(), staffResetFactor(),
-		catalogImport(), catalogExport(), deliveriesList(), deliveriesShow(), deliveriesRedeliver(),
-		checkCommand(), auditHead(), secretsRotate(), exportCommand(), eraseCommand(), backupCommand(),
-		restoreCommand(), moveCommand(), verifyCommand(), loginCommand(), ordersCreate(), ordersList(), ordersShow(),
-		ordersWatch(), ordersCancel(), photosUpload(), balanceCommand(), webhooksCreate(), webhooksList(), webhooksDelete(),
-		webhooksRotate(), triggerCommand(), listenCommand(),
-		completionCommand(), versionCommand(), completeCommand(), imagesCommand(),
-	}
-}
 
 // Run runs the command that args name and returns the exit code.
 func Run(ctx context.Context, args []string, stdio IO) int {
@@ -140,7 +130,7 @@ func Run(ctx context.Context, args []string, stdio IO) int {
 		if !c.serves {
 			ctx = inv.reporting(ctx, c.name)
 		}
-		err = c.run(ctx, inv)
+		err = c.start(ctx, inv)
 		inv.progress.end()
 	}
 	if err != nil {
@@ -148,6 +138,19 @@ func Run(ctx context.Context, args []string, stdio IO) int {
 		return exitFailed
 	}
 	return exitOK
+}
+
+// start runs what the command does.
+func (c *command) start(ctx context.Context, inv *invocation) error {
+	if c.call == nil {
+		return c.run(ctx, inv)
+	}
+	api, answer, err := inv.remote()
+	if err != nil {
+		return err
+	}
+	progress.Step(ctx, "waiting for the server")
+	return c.call(ctx, inv, api, answer)
 }
 
 // messageOf is what an error says to people: the message of a refusal, without its code.
@@ -196,11 +199,14 @@ func help(ctx context.Context, args []string, stdio IO) int {
 // bind adds the settings and the flags of the command to its flag set, and returns the names of the settings.
 func (c *command) bind(inv *invocation) (settings map[string]bool) {
 	settings = map[string]bool{}
-	if !c.remote {
+	if !c.remote && c.call == nil {
 		inv.settings.Bind(inv.flags)
 	}
 	inv.flags.VisitAll(func(f *flag.Flag) { settings[f.Name] = true })
 	inv.flags.BoolVar(&inv.json, "json", false, "print one JSON value")
+	if c.call != nil {
+		remoteFlags(inv.flags, inv)
+	}
 	if c.flags != nil {
 		c.flags(inv.flags, inv)
 	}

@@ -33,41 +33,23 @@ complete -c assay -a '(__assay_complete)'
 `,
 }
 
-func completionCommand() *command {
-	return &command{
-		name:  "completion",
-		args:  "bash|zsh|fish",
-		about: "print the script that completes commands and flags in a shell",
-		example: "source <(assay completion bash)\n" +
-			`assay completion zsh > "${fpath[1]}/_assay"` + "\nassay completion fish | source",
-		nargs: 1,
-		run: func(_ context.Context, inv *invocation) error {
-			script, ok := completionScripts[inv.args[0]]
-			if !ok {
-				return fmt.Errorf("%q is not a shell it knows: bash, zsh or fish", inv.args[0])
-			}
-			_, err := fmt.Fprint(inv.Stdout, script)
-			return err
-		},
+func completion(_ context.Context, inv *invocation) error {
+	script, ok := completionScripts[inv.args[0]]
+	if !ok {
+		return fmt.Errorf("%q is not a shell it knows: bash, zsh or fish", inv.args[0])
 	}
+	_, err := fmt.Fprint(inv.Stdout, script)
+	return err
 }
 
-// completeCommand is what the scripts call: the words of the line so far, the last of which is being typed.
-func completeCommand() *command {
-	return &command{
-		name:   "complete",
-		about:  "print what can follow",
-		hidden: true,
-		raw:    true,
-		run: func(_ context.Context, inv *invocation) error {
-			for _, word := range candidates(inv.args) {
-				if _, err := fmt.Fprintln(inv.Stdout, word); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
+// complete is what the scripts call: the words of the line so far, the last of which is being typed.
+func complete(_ context.Context, inv *invocation) error {
+	for _, word := range candidates(inv.args) {
+		if _, err := fmt.Fprintln(inv.Stdout, word); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // candidates returns the words that the last one can become.

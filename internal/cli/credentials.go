@@ -55,56 +55,26 @@ type resetView struct {
 const factorsGone = "second factor and passkeys of %s removed; all browsers are signed out\n" +
 	"Where a second factor is required, they set one up when they sign in.\n"
 
-func accountsResetFactor() *command {
-	return &command{
-		name:    "accounts reset-second-factor",
-		args:    "--email E",
-		about:   "remove second factor and passkeys of an account user who has lost them",
-		example: "assay accounts reset-second-factor --email owner@acme.example",
-		needs:   []string{"email"},
-		flags:   ofEmail,
-		run: withUser(func(ctx context.Context, inv *invocation, app *server.App, user *access.User) error {
-			if _, err := app.Service.ResetUserFactors(ctx, access.Operator, user.AccountID, user.ID); err != nil {
-				return err
-			}
-			return inv.print(resetView{UserID: user.ID, Email: user.Email}, factorsGone, user.Email)
-		}),
+func accountsResetFactor(ctx context.Context, inv *invocation, app *server.App, user *access.User) error {
+	if _, err := app.Service.ResetUserFactors(ctx, access.Operator, user.AccountID, user.ID); err != nil {
+		return err
 	}
+	return inv.print(resetView{UserID: user.ID, Email: user.Email}, factorsGone, user.Email)
 }
 
-func staffResetFactor() *command {
-	return &command{
-		name:    "staff reset-second-factor",
-		args:    "--email E",
-		about:   "remove second factor and passkeys of a staff user who has lost them",
-		example: "assay staff reset-second-factor --email rei@example.com",
-		needs:   []string{"email"},
-		flags:   ofEmail,
-		run: withStaff(func(ctx context.Context, inv *invocation, app *server.App, who *access.Staff) error {
-			if _, err := app.Service.ResetStaffFactors(ctx, access.Operator, who.ID); err != nil {
-				return err
-			}
-			return inv.print(resetView{UserID: who.ID, Email: who.Email}, factorsGone, who.Email)
-		}),
+func staffResetFactor(ctx context.Context, inv *invocation, app *server.App, who *access.Staff) error {
+	if _, err := app.Service.ResetStaffFactors(ctx, access.Operator, who.ID); err != nil {
+		return err
 	}
+	return inv.print(resetView{UserID: who.ID, Email: who.Email}, factorsGone, who.Email)
 }
 
-func staffResetPassword() *command {
-	return &command{
-		name:    "staff reset-password",
-		args:    "--email E",
-		about:   "give a staff user a new password; their token and all browsers are signed out",
-		example: "assay staff reset-password --email rei@example.com",
-		needs:   []string{"email"},
-		flags:   ofEmail,
-		run: withStaff(func(ctx context.Context, inv *invocation, app *server.App, who *access.Staff) error {
-			_, password, err := app.Service.ResetStaffPassword(ctx, access.Operator, who.ID)
-			if err != nil {
-				return err
-			}
-			return inv.print(resetView{UserID: who.ID, Email: who.Email, Password: password},
-				"password of %s: %s\nIt is not shown again. Their token has ended, and all browsers are signed out.\n",
-				who.Email, password)
-		}),
+func staffResetPassword(ctx context.Context, inv *invocation, app *server.App, who *access.Staff) error {
+	_, password, err := app.Service.ResetStaffPassword(ctx, access.Operator, who.ID)
+	if err != nil {
+		return err
 	}
+	return inv.print(resetView{UserID: who.ID, Email: who.Email, Password: password},
+		"password of %s: %s\nIt is not shown again. Their token has ended, and all browsers are signed out.\n",
+		who.Email, password)
 }

@@ -85,72 +85,56 @@ func (inv *invocation) deliveryFilter(ctx context.Context, app *server.App) (web
 	return f, nil
 }
 
-func deliveriesList() *command {
-	return &command{
-		name:    "deliveries list",
-		args:    "[--account …] [--env …] [--endpoint ID] [--status pending|delivered|failed] [--limit-rows N]",
-		about:   "list webhook deliveries, newest first",
-		example: "assay deliveries list --account Acme --status failed",
-		flags: func(fs *flag.FlagSet, inv *invocation) {
-			deliveryFlags(fs, inv)
-			fs.StringVar(&inv.status, "status", "", "pending, delivered or failed; empty: all")
-			bindRows(fs, inv, "deliveries")
-		},
-		run: func(ctx context.Context, inv *invocation) error {
-			if err := inv.checkRows(); err != nil {
-				return err
-			}
-			return inv.open(ctx, func(app *server.App) error {
-				f, err := inv.deliveryFilter(ctx, app)
-				if err != nil {
-					return err
-				}
-				found, err := app.Service.Deliveries(ctx, access.Operator, f, inv.rows)
-				if err != nil {
-					return err
-				}
-				views, rows := make([]deliveryView, len(found)), make([][]string, len(found))
-				for i, d := range found {
-					views[i] = viewDelivery(d)
-					rows[i] = []string{
-						d.ID, d.CreatedAt.Format(time.RFC3339), string(d.Status), count(d.Attempts, "attempt"), string(d.Event),
-						d.EndpointURL,
-					}
-				}
-				return inv.table(views, "deliveries", []string{"ID", "CREATED", "STATUS", "ATTEMPTS", "EVENT", "URL"}, rows)
-			})
-		},
-	}
+func deliveriesListFlags(fs *flag.FlagSet, inv *invocation) {
+	deliveryFlags(fs, inv)
+	fs.StringVar(&inv.status, "status", "", "pending, delivered or failed; empty: all")
+	bindRows(fs, inv, "deliveries")
 }
 
-func deliveriesShow() *command {
-	return &command{
-		name:    "deliveries show",
-		args:    "DELIVERY_ID",
-		about:   "show a webhook delivery with its body and attempts",
-		example: "assay deliveries show 0199c3a9-52d0-7f3b-8c1e-2f6d9a7b4c30",
-		nargs:   1,
-		run: withApp(func(ctx context.Context, inv *invocation, app *server.App) error {
-			d, attempts, err := app.Service.Delivery(ctx, access.Operator, inv.args[0])
-			if err != nil {
-				return err
-			}
-			view := struct {
-				deliveryView
-				Body       json.RawMessage `json:"body"`
-				AttemptLog []attemptView   `json:"attempt_log"`
-			}{viewDelivery(d), json.RawMessage(d.Body), make([]attemptView, len(attempts))}
-			var lines strings.Builder
-			for i, a := range attempts {
-				view.AttemptLog[i] = attemptView{
-					a.Number, order.Timestamp(a.At), a.Duration.Milliseconds(), a.HTTPStatus, a.Failure, a.Answer,
-				}
-				fmt.Fprintf(&lines, "  attempt %d  %s  %s  %s\n",
-					a.Number, a.At.Format(time.RFC3339), a.Duration.Round(time.Millisecond), attemptResult(&attempts[i]))
-			}
-			return inv.print(view, "%s  %s  %s  %s\n%s%s\n", d.ID, d.Status, d.Event, d.EndpointURL, lines.String(), d.Body)
-		}),
+func deliveriesList(ctx context.Context, inv *invocation) error {
+	if err := inv.checkRows(); err != nil {
+		return err
 	}
+	return inv.open(ctx, func(app *server.App) error {
+		f, err := inv.deliveryFilter(ctx, app)
+		if err != nil {
+			return err
+		}
+		found, err := app.Service.Deliveries(ctx, access.Operator, f, inv.rows)
+		if err != nil {
+			return err
+		}
+		views, rows := make([]deliveryView, len(found)), make([][]string, len(found))
+		for i, d := range found {
+			views[i] = viewDelivery(d)
+			rows[i] = []string{
+				d.ID, d.CreatedAt.Format(time.RFC3339), string(d.Status), count(d.Attempts, "attempt"), string(d.Event),
+				d.EndpointURL,
+			}
+		}
+		return inv.table(views, "deliveries", []string{"ID", "CREATED", "STATUS", "ATTEMPTS", "EVENT", "URL"}, rows)
+	})
+}
+
+func deliveriesShow(ctx context.Context, inv *invocation, app *server.App) error {
+	d, attempts, err := app.Service.Delivery(ctx, access.Operator, inv.args[0])
+	if err != nil {
+		return err
+	}
+	view := struct {
+		deliveryView
+		Body       json.RawMessage `json:"body"`
+		AttemptLog []attemptView   `json:"attempt_log"`
+	}{viewDelivery(d), json.RawMessage(d.Body), make([]attemptView, len(attempts))}
+	var lines strings.Builder
+	for i, a := range attempts {
+		view.AttemptLog[i] = attemptView{
+			a.Number, order.Timestamp(a.At), a.Duration.Milliseconds(), a.HTTPStatus, a.Failure, a.Answer,
+		}
+		fmt.Fprintf(&lines, "  attempt %d  %s  %s  %s\n",
+			a.Number, a.At.Format(time.RFC3339), a.Duration.Round(time.Millisecond), attemptResult(&attempts[i]))
+	}
+	return inv.print(view, "%s  %s  %s  %s\n%s%s\n", d.ID, d.Status, d.Event, d.EndpointURL, lines.String(), d.Body)
 }
 
 // attemptResult is the status that came back, the reason why it counts as failed, or both.
@@ -164,42 +148,34 @@ func attemptResult(a *webhook.Attempt) string {
 	return fmt.Sprintf("status %d, %s", a.HTTPStatus, a.Failure)
 }
 
-func deliveriesRedeliver() *command {
-	return &command{
-		name:    "deliveries redeliver",
-		args:    "DELIVERY_ID | --failed-since TIME [--account …] [--env …] [--endpoint ID]",
-		nargs:   anyArgs,
-		about:   "resend a finished delivery, or all that failed since a time; delivery ids stay the same",
-		example: "assay deliveries redeliver --failed-since 24h --account Acme",
-		flags: func(fs *flag.FlagSet, inv *invocation) {
-			deliveryFlags(fs, inv)
-			fs.StringVar(&inv.since, "failed-since", "", "`time` as RFC 3339, or how long ago: 90m, 24h")
-		},
-		run: func(ctx context.Context, inv *invocation) error {
-			if (len(inv.args) == 1) == (inv.since != "") || len(inv.args) > 1 {
-				return errors.New("takes one delivery id, or --failed-since")
-			}
-			return inv.open(ctx, func(app *server.App) error {
-				n := 1
-				if inv.since != "" {
-					since, err := parseSince(inv.since)
-					if err != nil {
-						return fmt.Errorf("--failed-since %w", err)
-					}
-					f, err := inv.deliveryFilter(ctx, app)
-					if err != nil {
-						return err
-					}
-					if n, err = app.Service.RedeliverFailed(ctx, access.Operator, f, since); err != nil {
-						return err
-					}
-				} else if err := app.Service.Redeliver(ctx, access.Operator, inv.args[0]); err != nil {
-					return err
-				}
-				return inv.print(map[string]int{"redelivered": n}, "%s queued to be resent\n", count(n, "delivery"))
-			})
-		},
+func deliveriesRedeliverFlags(fs *flag.FlagSet, inv *invocation) {
+	deliveryFlags(fs, inv)
+	fs.StringVar(&inv.since, "failed-since", "", "`time` as RFC 3339, or how long ago: 90m, 24h")
+}
+
+func deliveriesRedeliver(ctx context.Context, inv *invocation) error {
+	if (len(inv.args) == 1) == (inv.since != "") || len(inv.args) > 1 {
+		return errors.New("takes one delivery id, or --failed-since")
 	}
+	return inv.open(ctx, func(app *server.App) error {
+		n := 1
+		if inv.since != "" {
+			since, err := parseSince(inv.since)
+			if err != nil {
+				return fmt.Errorf("--failed-since %w", err)
+			}
+			f, err := inv.deliveryFilter(ctx, app)
+			if err != nil {
+				return err
+			}
+			if n, err = app.Service.RedeliverFailed(ctx, access.Operator, f, since); err != nil {
+				return err
+			}
+		} else if err := app.Service.Redeliver(ctx, access.Operator, inv.args[0]); err != nil {
+			return err
+		}
+		return inv.print(map[string]int{"redelivered": n}, "%s queued to be resent\n", count(n, "delivery"))
+	})
 }
 
 // parseSince reads a moment: a time, or how long ago it was.

@@ -18,18 +18,8 @@ import (
 // healthTimeout leaves /readyz the time of its checks.
 const healthTimeout = 5 * time.Second
 
-func healthcheckCommand() *command {
-	return &command{
-		name: "healthcheck",
-		args: "[--ready]",
-		about: "ask the server at --ops-listen on this machine whether it lives, with --ready whether it can serve; " +
-			"for containers, which have no other program",
-		example: "assay healthcheck --ready --ops-listen 127.0.0.1:9090",
-		flags: func(fs *flag.FlagSet, inv *invocation) {
-			fs.BoolVar(&inv.ready, "ready", false, "ask /readyz instead of /healthz")
-		},
-		run: healthcheck,
-	}
+func healthcheckFlags(fs *flag.FlagSet, inv *invocation) {
+	fs.BoolVar(&inv.ready, "ready", false, "ask /readyz instead of /healthz")
 }
 
 func healthcheck(ctx context.Context, inv *invocation) error {

@@ -20,7 +20,7 @@ func (c *command) printHelp(w io.Writer, fs *flag.FlagSet, settings map[string]b
 		fmt.Fprintf(w, "\nExample:\n  %s\n", strings.ReplaceAll(c.example, "\n", "\n  "))
 	}
 	printFlags(w, "Flags", fs, func(name string) bool { return !settings[name] })
-	if c.name == serveCommand().name {
+	if c.name == "serve" {
 		printFlags(w, "Settings; each is also an environment variable: --data is ASSAY_DATA", fs,
 			func(name string) bool { return settings[name] })
 		return

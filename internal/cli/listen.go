@@ -28,22 +28,9 @@ const (
 	forwardTimeout = 10 * time.Second
 )
 
-func listenCommand() *command {
-	return &command{
-		name:    "listen",
-		args:    "--forward-to URL [--events E,…]",
-		about:   "forward the events of this key to a local address, signed; it goes on where it stopped",
-		example: "assay listen --forward-to http://localhost:3000/webhooks",
-		needs:   []string{"forward-to"},
-		remote:  true,
-		serves:  true,
-		flags: func(fs *flag.FlagSet, inv *invocation) {
-			remoteFlags(fs, inv)
-			fs.StringVar(&inv.url, "forward-to", "", "`URL` that gets the events as webhook deliveries")
-			fs.StringVar(&inv.events, "events", "", "order-outcome or update-photos; empty: all")
-		},
-		run: withRemote(listen),
-	}
+func listenFlags(fs *flag.FlagSet, inv *invocation) {
+	fs.StringVar(&inv.url, "forward-to", "", "`URL` that gets the events as webhook deliveries")
+	fs.StringVar(&inv.events, "events", "", "order-outcome or update-photos; empty: all")
 }
 
 // listenState is kept between runs, readable by its owner only.

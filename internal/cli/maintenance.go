@@ -16,19 +16,10 @@ import (
 	"github.com/assayhq/assay/internal/server"
 )
 
-func checkCommand() *command {
-	return &command{
-		name:  "check",
-		args:  "[--deep] [--heads FILE]",
-		about: "check the database, the ledger, the logs, outcomes, certificates, counters and stored photos",
-		flags: func(fs *flag.FlagSet, inv *invocation) {
-			fs.BoolVar(&inv.deep, "deep", false, "also read every photo, event and delivery, and compare indexes and tables")
-			fs.StringVar(&inv.heads, "heads", "",
-				"`file` with what assay audit head --json has printed earlier: the logs must still lead through it")
-		},
-		example: "assay check --deep --json",
-		run:     check,
-	}
+func checkFlags(fs *flag.FlagSet, inv *invocation) {
+	fs.BoolVar(&inv.deep, "deep", false, "also read every photo, event and delivery, and compare indexes and tables")
+	fs.StringVar(&inv.heads, "heads", "",
+		"`file` with what assay audit head --json has printed earlier: the logs must still lead through it")
 }
 
 func check(ctx context.Context, inv *invocation) (err error) {
@@ -87,19 +78,12 @@ func (inv *invocation) printReport(report *proof.Report) error {
 	return nil
 }
 
-func auditHead() *command {
-	return &command{
-		name:    "audit head",
-		about:   "print number and hash of the newest entry of every log, to be kept elsewhere for check --heads",
-		example: "assay audit head --json > heads.json",
-		run: withApp(func(ctx context.Context, inv *invocation, app *server.App) error {
-			heads, err := app.Service.AuditHeads(ctx)
-			if err != nil {
-				return err
-			}
-			return inv.print(heads, "%s", headLines(heads))
-		}),
+func auditHead(ctx context.Context, inv *invocation, app *server.App) error {
+	heads, err := app.Service.AuditHeads(ctx)
+	if err != nil {
+		return err
 	}
+	return inv.print(heads, "%s", headLines(heads))
 }
 
 func headLines(heads []audit.Head) string {
@@ -110,67 +94,42 @@ func headLines(heads []audit.Head) string {
 	return lines.String()
 }
 
-func secretsRotate() *command {
-	return &command{
-		name:    "secrets rotate",
-		about:   "seal everything with --secret-key that --secret-key-previous has sealed; servers may be running with both",
-		example: "assay secrets rotate --secret-key-file new.key --secret-key-previous-file old.key",
-		run: withApp(func(ctx context.Context, inv *invocation, app *server.App) error {
-			r, err := app.Service.RotateSecrets(ctx)
-			if err != nil {
-				return err
-			}
-			if err := inv.print(r, "sealed again: %d, remaining: %d\n", r.Resealed, r.Remaining); err != nil {
-				return err
-			}
-			if r.Remaining == 0 {
-				return nil
-			}
-			for _, value := range r.Broken {
-				fmt.Fprintf(inv.progress, "no key opens: %s\n", value)
-			}
-			return fmt.Errorf("not yet sealed with --secret-key: %s. Keep --secret-key-previous and run this again",
-				count(r.Remaining, "value"))
-		}),
+func secretsRotate(ctx context.Context, inv *invocation, app *server.App) error {
+	r, err := app.Service.RotateSecrets(ctx)
+	if err != nil {
+		return err
 	}
+	if err := inv.print(r, "sealed again: %d, remaining: %d\n", r.Resealed, r.Remaining); err != nil {
+		return err
+	}
+	if r.Remaining == 0 {
+		return nil
+	}
+	for _, value := range r.Broken {
+		fmt.Fprintf(inv.progress, "no key opens: %s\n", value)
+	}
+	return fmt.Errorf("not yet sealed with --secret-key: %s. Keep --secret-key-previous and run this again",
+		count(r.Remaining, "value"))
 }
 
-func backupCommand() *command {
-	return &command{
-		name:    "backup",
-		args:    "DIR",
-		about:   "copy database, photos and generated secrets into an empty directory; the server may be running",
-		example: "assay backup /backups/2026-11-15",
-		nargs:   1,
-		run: withApp(func(ctx context.Context, inv *invocation, app *server.App) error {
-			s, err := app.Backup(ctx, inv.args[0])
-			if err != nil {
-				return err
-			}
-			if err := inv.printSummary("backed up", s); err != nil || inv.json {
-				return err
-			}
-			_, err = fmt.Fprintf(inv.Stdout, "heads of the logs, to be kept elsewhere:\n%s", headLines(s.AuditHeads))
-			return err
-		}),
+func backUp(ctx context.Context, inv *invocation, app *server.App) error {
+	s, err := app.Backup(ctx, inv.args[0])
+	if err != nil {
+		return err
 	}
+	if err := inv.printSummary("backed up", s); err != nil || inv.json {
+		return err
+	}
+	_, err = fmt.Fprintf(inv.Stdout, "heads of the logs, to be kept elsewhere:\n%s", headLines(s.AuditHeads))
+	return err
 }
 
-func restoreCommand() *command {
-	return &command{
-		name:    "restore",
-		args:    "DIR",
-		about:   "restore a backup into an empty installation, on either database engine",
-		example: "assay restore /backups/2026-11-15 --data data",
-		nargs:   1,
-		run: func(ctx context.Context, inv *invocation) error {
-			s, err := server.Restore(ctx, inv.settings, inv.args[0])
-			if err != nil {
-				return err
-			}
-			return inv.printSummary("restored", s)
-		},
+func restore(ctx context.Context, inv *invocation) error {
+	s, err := server.Restore(ctx, inv.settings, inv.args[0])
+	if err != nil {
+		return err
 	}
+	return inv.printSummary("restored", s)
 }
 
 func (inv *invocation) printSummary(verb string, s *backup.Summary) error {

@@ -29,31 +29,18 @@ func (p *photoFlags) Set(s string) error {
 	return nil
 }
 
-func ordersCreate() *command {
-	return &command{
-		name: "orders create",
-		args: "--category C --brand B [--model M] [--external-id E] [--answer-time N] [--mock OUTCOME]" +
-			" --photo INDEX=FILE|URL…",
-		about:   "create an order; files are uploaded first",
-		example: "assay orders create --category bags --brand prada --mock authentic --photo overall-picture=bag.jpg",
-		needs:   []string{"category", "brand"},
-		remote:  true,
-		flags: func(fs *flag.FlagSet, inv *invocation) {
-			remoteFlags(fs, inv)
-			fs.StringVar(&inv.order.CategoryCode, "category", "", "`code` of the category")
-			fs.StringVar(&inv.order.BrandCode, "brand", "", "`code` of the brand")
-			fs.StringVar(&inv.order.ModelCode, "model", "", "`code` of the model")
-			fs.StringVar(&inv.order.ExternalID, "external-id", "", "your own `reference`")
-			fs.IntVar(&inv.order.AnswerTime, "answer-time", 0, "`minutes`; without it the default of the catalog")
-			fs.StringVar((*string)(&inv.order.MockOutcome), "mock", "",
-				"Test keys: authentic, fake, unable-to-verify or update-photos")
-			fs.Var(&inv.photos, "photo", "`INDEX=FILE` or INDEX=URL; may be repeated")
-		},
-		run: withRemote(createOrder),
-	}
+func ordersCreateFlags(fs *flag.FlagSet, inv *invocation) {
+	fs.StringVar(&inv.order.CategoryCode, "category", "", "`code` of the category")
+	fs.StringVar(&inv.order.BrandCode, "brand", "", "`code` of the brand")
+	fs.StringVar(&inv.order.ModelCode, "model", "", "`code` of the model")
+	fs.StringVar(&inv.order.ExternalID, "external-id", "", "your own `reference`")
+	fs.IntVar(&inv.order.AnswerTime, "answer-time", 0, "`minutes`; without it the default of the catalog")
+	fs.StringVar((*string)(&inv.order.MockOutcome), "mock", "",
+		"Test keys: authentic, fake, unable-to-verify or update-photos")
+	fs.Var(&inv.photos, "photo", "`INDEX=FILE` or INDEX=URL; may be repeated")
 }
 
-func createOrder(ctx context.Context, inv *invocation, c *client.Client, answer *lastAnswer) error {
+func ordersCreate(ctx context.Context, inv *invocation, c *client.Client, answer *lastAnswer) error {
 	if len(inv.photos) == 0 {
 		return errors.New("--photo is required, at least once")
 	}
@@ -125,142 +112,89 @@ func uploadPart(ctx context.Context, c *client.Client, files []string) ([]client
 	return c.UploadPhotos(ctx, contents...)
 }
 
-func photosUpload() *command {
-	return &command{
-		name:    "photos upload",
-		args:    "FILE…",
-		about:   "upload photos and print their managed URLs",
-		example: "assay photos upload front.jpg back.jpg",
-		nargs:   anyArgs,
-		remote:  true,
-		flags:   remoteFlags,
-		run: withRemote(func(ctx context.Context, inv *invocation, c *client.Client, answer *lastAnswer) error {
-			if len(inv.args) == 0 || len(inv.args) > maxUpload {
-				return fmt.Errorf("takes 1 to %d files", maxUpload)
-			}
-			results, err := uploadPart(ctx, c, inv.args)
-			if err != nil {
-				return err
-			}
-			var lines strings.Builder
-			var failed []error
-			for _, r := range results {
-				if err := r.Err(); err != nil {
-					failed = append(failed, fmt.Errorf("%s: %w", r.OriginalName, err))
-					continue
-				}
-				fmt.Fprintf(&lines, "%s  %s\n", r.URL, r.OriginalName)
-			}
-			return errors.Join(inv.print(answer.json(), "%s", lines.String()), errors.Join(failed...))
-		}),
+func photosUpload(ctx context.Context, inv *invocation, c *client.Client, answer *lastAnswer) error {
+	if len(inv.args) == 0 || len(inv.args) > maxUpload {
+		return fmt.Errorf("takes 1 to %d files", maxUpload)
 	}
+	results, err := uploadPart(ctx, c, inv.args)
+	if err != nil {
+		return err
+	}
+	var lines strings.Builder
+	var failed []error
+	for _, r := range results {
+		if err := r.Err(); err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", r.OriginalName, err))
+			continue
+		}
+		fmt.Fprintf(&lines, "%s  %s\n", r.URL, r.OriginalName)
+	}
+	return errors.Join(inv.print(answer.json(), "%s", lines.String()), errors.Join(failed...))
 }
 
-func ordersList() *command {
-	return &command{
-		name:    "orders list",
-		args:    "[--page N] [--limit N]",
-		about:   "list the orders of the key's account and environment, newest first",
-		example: "assay orders list --limit 50",
-		remote:  true,
-		flags: func(fs *flag.FlagSet, inv *invocation) {
-			remoteFlags(fs, inv)
-			fs.IntVar(&inv.orders.Page, "page", 1, "`number` of the page")
-			fs.IntVar(&inv.orders.Limit, "limit", 10, "orders on a page, at most 50")
-		},
-		run: withRemote(func(ctx context.Context, inv *invocation, c *client.Client, answer *lastAnswer) error {
-			page, err := c.ListOrders(ctx, inv.orders)
-			if err != nil {
-				return err
-			}
-			rows := make([][]string, len(page.Data))
-			for i, o := range page.Data {
-				state := string(o.Status)
-				if o.Outcome != nil {
-					state = string(*o.Outcome)
-				}
-				rows[i] = []string{o.ID, orEmpty(o.OrderNumber), inv.paint(state), stamp(o.UpdatedAt), orEmpty(o.ExternalID)}
-			}
-			headers := []string{"ID", "NUMBER", "STATE", "UPDATED", "EXTERNAL ID"}
-			return inv.table(answer.json(), "orders", headers, rows)
-		}),
-	}
+func ordersListFlags(fs *flag.FlagSet, inv *invocation) {
+	fs.IntVar(&inv.orders.Page, "page", 1, "`number` of the page")
+	fs.IntVar(&inv.orders.Limit, "limit", 10, "orders on a page, at most 50")
 }
 
-func ordersShow() *command {
-	return &command{
-		name:    "orders show",
-		args:    "ID",
-		about:   "show an order by its id or external id",
-		example: "assay orders show my-first-order",
-		nargs:   1,
-		remote:  true,
-		flags:   remoteFlags,
-		run: withRemote(func(ctx context.Context, inv *invocation, c *client.Client, answer *lastAnswer) error {
-			o, err := c.GetOrder(ctx, inv.args[0])
-			if err != nil {
-				return err
-			}
+func ordersList(ctx context.Context, inv *invocation, c *client.Client, answer *lastAnswer) error {
+	page, err := c.ListOrders(ctx, inv.orders)
+	if err != nil {
+		return err
+	}
+	rows := make([][]string, len(page.Data))
+	for i, o := range page.Data {
+		state := string(o.Status)
+		if o.Outcome != nil {
+			state = string(*o.Outcome)
+		}
+		rows[i] = []string{o.ID, orEmpty(o.OrderNumber), inv.paint(state), stamp(o.UpdatedAt), orEmpty(o.ExternalID)}
+	}
+	headers := []string{"ID", "NUMBER", "STATE", "UPDATED", "EXTERNAL ID"}
+	return inv.table(answer.json(), "orders", headers, rows)
+}
+
+func ordersShow(ctx context.Context, inv *invocation, c *client.Client, answer *lastAnswer) error {
+	o, err := c.GetOrder(ctx, inv.args[0])
+	if err != nil {
+		return err
+	}
+	return inv.print(answer.json(), "%s", inv.describe(o))
+}
+
+func ordersWatchFlags(fs *flag.FlagSet, inv *invocation) {
+	fs.DurationVar(&inv.interval, "interval", 5*time.Second, "wait between two reads")
+}
+
+func ordersWatch(ctx context.Context, inv *invocation, c *client.Client, answer *lastAnswer) error {
+	if inv.interval < time.Second {
+		return errors.New("--interval must be at least 1s")
+	}
+	shown := client.OrderStatus("")
+	for {
+		o, err := c.GetOrder(ctx, inv.args[0])
+		if err != nil {
+			return err
+		}
+		if o.Status.Final() || o.Status == client.StatusUpdatePhotos {
 			return inv.print(answer.json(), "%s", inv.describe(o))
-		}),
+		}
+		if o.Status != shown {
+			shown = o.Status
+			fmt.Fprintf(inv.Stderr, "%s  %s%s\n", stamp(o.UpdatedAt), o.Status, due(o.DueDate))
+		}
+		if err := wait(ctx, inv.interval); err != nil {
+			return err
+		}
 	}
 }
 
-func ordersWatch() *command {
-	return &command{
-		name:    "orders watch",
-		args:    "ID",
-		about:   "follow an order until it is completed, asks for photos or failed",
-		example: "assay orders watch my-first-order",
-		nargs:   1,
-		remote:  true,
-		serves:  true,
-		flags: func(fs *flag.FlagSet, inv *invocation) {
-			remoteFlags(fs, inv)
-			fs.DurationVar(&inv.interval, "interval", 5*time.Second, "wait between two reads")
-		},
-		run: withRemote(func(ctx context.Context, inv *invocation, c *client.Client, answer *lastAnswer) error {
-			if inv.interval < time.Second {
-				return errors.New("--interval must be at least 1s")
-			}
-			shown := client.OrderStatus("")
-			for {
-				o, err := c.GetOrder(ctx, inv.args[0])
-				if err != nil {
-					return err
-				}
-				if o.Status.Final() || o.Status == client.StatusUpdatePhotos {
-					return inv.print(answer.json(), "%s", inv.describe(o))
-				}
-				if o.Status != shown {
-					shown = o.Status
-					fmt.Fprintf(inv.Stderr, "%s  %s%s\n", stamp(o.UpdatedAt), o.Status, due(o.DueDate))
-				}
-				if err := wait(ctx, inv.interval); err != nil {
-					return err
-				}
-			}
-		}),
+func ordersCancel(ctx context.Context, inv *invocation, c *client.Client, answer *lastAnswer) error {
+	canceled, err := c.CancelOrder(ctx, inv.args[0])
+	if err != nil {
+		return err
 	}
-}
-
-func ordersCancel() *command {
-	return &command{
-		name:    "orders cancel",
-		args:    "ID",
-		about:   "cancel a queued order and get its credits back",
-		example: "assay orders cancel my-first-order",
-		nargs:   1,
-		remote:  true,
-		flags:   remoteFlags,
-		run: withRemote(func(ctx context.Context, inv *invocation, c *client.Client, answer *lastAnswer) error {
-			canceled, err := c.CancelOrder(ctx, inv.args[0])
-			if err != nil {
-				return err
-			}
-			return inv.print(answer.json(), "order %s is canceled\n", canceled.ID)
-		}),
-	}
+	return inv.print(answer.json(), "order %s is canceled\n", canceled.ID)
 }
 
 // describe writes an order for people.
@@ -293,21 +227,12 @@ func (inv *invocation) describe(o *client.OrderDetail) string {
 	return b.String()
 }
 
-func balanceCommand() *command {
-	return &command{
-		name:    "balance",
-		about:   "show the credits of the key's account and environment",
-		example: "assay balance",
-		remote:  true,
-		flags:   remoteFlags,
-		run: withRemote(func(ctx context.Context, inv *invocation, c *client.Client, answer *lastAnswer) error {
-			b, err := c.GetBalance(ctx)
-			if err != nil {
-				return err
-			}
-			return inv.print(answer.json(), "%s\n", count(int(b.AvailableCredits), "credit"))
-		}),
+func balance(ctx context.Context, inv *invocation, c *client.Client, answer *lastAnswer) error {
+	b, err := c.GetBalance(ctx)
+	if err != nil {
+		return err
 	}
+	return inv.print(answer.json(), "%s\n", count(int(b.AvailableCredits), "credit"))
 }
 
 // colors are those of states on a terminal.

@@ -19,38 +19,25 @@ import (
 	"github.com/assayhq/assay/internal/service"
 )
 
-func exportCommand() *command {
-	return &command{
-		name:    "export",
-		args:    "--account ID|NAME DIR",
-		about:   "write all that is known of an account into a new folder: rows as JSON lines, and its photos",
-		example: "assay export --account Acme acme-export",
-		needs:   []string{"account"},
-		nargs:   1,
-		flags: func(fs *flag.FlagSet, inv *invocation) {
-			fs.StringVar(&inv.account, "account", "", "`id or name` of the account")
-		},
-		run: func(ctx context.Context, inv *invocation) error {
-			return inv.withAccount(ctx, func(app *server.App, a *access.Account) (err error) {
-				to, err := newExportFolder(inv.args[0])
-				if err != nil {
-					return err
-				}
-				err = app.Service.ExportAccount(ctx, access.Operator, a, to)
-				if err := errors.Join(err, to.close()); err != nil {
-					return err
-				}
-				return inv.print(struct {
-					AccountID string           `json:"account_id"`
-					Dir       string           `json:"dir"`
-					Rows      map[string]int64 `json:"rows"`
-					Photos    int64            `json:"photos"`
-					Bytes     int64            `json:"bytes"`
-				}{a.ID, inv.args[0], to.rows, to.photos, to.bytes}, "%sexported %s (%s) of account %s to %s\n",
-					countLines(to.rows), count(to.photos, "photo"), count(to.bytes, "byte"), a.ID, inv.args[0])
-			})
-		},
-	}
+func export(ctx context.Context, inv *invocation) error {
+	return inv.withAccount(ctx, func(app *server.App, a *access.Account) (err error) {
+		to, err := newExportFolder(inv.args[0])
+		if err != nil {
+			return err
+		}
+		err = app.Service.ExportAccount(ctx, access.Operator, a, to)
+		if err := errors.Join(err, to.close()); err != nil {
+			return err
+		}
+		return inv.print(struct {
+			AccountID string           `json:"account_id"`
+			Dir       string           `json:"dir"`
+			Rows      map[string]int64 `json:"rows"`
+			Photos    int64            `json:"photos"`
+			Bytes     int64            `json:"bytes"`
+		}{a.ID, inv.args[0], to.rows, to.photos, to.bytes}, "%sexported %s (%s) of account %s to %s\n",
+			countLines(to.rows), count(to.photos, "photo"), count(to.bytes, "byte"), a.ID, inv.args[0])
+	})
 }
 
 // countLines writes numbers by name, a line each.
@@ -127,31 +114,24 @@ func (f *exportFolder) endFile() error {
 
 func (f *exportFolder) close() error { return errors.Join(f.endFile(), f.root.Close()) }
 
-func eraseCommand() *command {
-	return &command{
-		name:    "erase",
-		args:    "--account ID|NAME | --order ID [--dry-run]",
-		about:   "erase the personal data of an account, or the photos and texts of an order, for good",
-		example: "assay erase --account Acme --dry-run --json",
-		flags: func(fs *flag.FlagSet, inv *invocation) {
-			fs.StringVar(&inv.account, "account", "", "`id or name` of the account")
-			fs.StringVar(&inv.eraseOrder, "order", "", "`id` of the order")
-			fs.BoolVar(&inv.dryRun, "dry-run", false, "tell what would be erased and what stays, and change nothing")
-		},
-		run: func(ctx context.Context, inv *invocation) error {
-			switch {
-			case (inv.account == "") == (inv.eraseOrder == ""):
-				return errors.New("either --account or --order is required")
-			case inv.eraseOrder != "":
-				return inv.open(ctx, func(app *server.App) error {
-					return inv.printErasure(app.Service.EraseOrder(ctx, access.Operator, inv.eraseOrder, inv.dryRun))
-				})
-			}
-			return inv.withAccount(ctx, func(app *server.App, a *access.Account) error {
-				return inv.printErasure(app.Service.EraseAccount(ctx, access.Operator, a.ID, inv.dryRun))
-			})
-		},
+func eraseFlags(fs *flag.FlagSet, inv *invocation) {
+	ofAccount(fs, inv)
+	fs.StringVar(&inv.eraseOrder, "order", "", "`id` of the order")
+	fs.BoolVar(&inv.dryRun, "dry-run", false, "tell what would be erased and what stays, and change nothing")
+}
+
+func erase(ctx context.Context, inv *invocation) error {
+	switch {
+	case (inv.account == "") == (inv.eraseOrder == ""):
+		return errors.New("either --account or --order is required")
+	case inv.eraseOrder != "":
+		return inv.open(ctx, func(app *server.App) error {
+			return inv.printErasure(app.Service.EraseOrder(ctx, access.Operator, inv.eraseOrder, inv.dryRun))
+		})
 	}
+	return inv.withAccount(ctx, func(app *server.App, a *access.Account) error {
+		return inv.printErasure(app.Service.EraseAccount(ctx, access.Operator, a.ID, inv.dryRun))
+	})
 }
 
 func (inv *invocation) printErasure(r *service.ErasureReport, err error) error {

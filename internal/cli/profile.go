@@ -15,7 +15,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/assayhq/assay/internal/progress"
 	"golang.org/x/term"
 
 	"github.com/assayhq/assay/client"
@@ -115,20 +114,6 @@ func (p profile) client() (*client.Client, *lastAnswer, error) {
 	return c, answer, err
 }
 
-// withRemote returns f as the run function of a command that calls the integration API.
-func withRemote(
-	f func(context.Context, *invocation, *client.Client, *lastAnswer) error,
-) func(context.Context, *invocation) error {
-	return func(ctx context.Context, inv *invocation) error {
-		c, answer, err := inv.remote()
-		if err != nil {
-			return err
-		}
-		progress.Step(ctx, "waiting for the server")
-		return f(ctx, inv, c, answer)
-	}
-}
-
 // lastAnswer keeps the body of the last answer, which --json prints as it came.
 type lastAnswer struct {
 	mu   sync.Mutex
@@ -163,19 +148,9 @@ func (l *lastAnswer) json() json.RawMessage {
 	return bytes.TrimSpace(l.body)
 }
 
-func loginCommand() *command {
-	return &command{
-		name:    "login",
-		args:    "[--server URL] [--profile P]",
-		about:   "keep an API key for the commands that call the integration API; the key is read from standard input",
-		example: "assay login --server https://assay.example\nassay login --profile live < live.key",
-		remote:  true,
-		flags: func(fs *flag.FlagSet, inv *invocation) {
-			remoteFlags(fs, inv)
-			fs.StringVar(&inv.server, "server", "", "`URL` of the service (default ASSAY_SERVER, or "+defaultServer+")")
-		},
-		run: login,
-	}
+func loginFlags(fs *flag.FlagSet, inv *invocation) {
+	remoteFlags(fs, inv)
+	fs.StringVar(&inv.server, "server", "", "`URL` of the service (default ASSAY_SERVER, or "+defaultServer+")")
 }
 
 func login(ctx context.Context, inv *invocation) error {

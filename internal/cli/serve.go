@@ -13,19 +13,9 @@ import (
 	"github.com/assayhq/assay/internal/server"
 )
 
-func serveCommand() *command {
-	return &command{
-		name:    "serve",
-		args:    "[--demo[=empty]]",
-		about:   "run the server: integration API, desk, portal, certificates, media, webhook deliveries, housekeeping",
-		example: "assay serve --demo",
-		flags: func(fs *flag.FlagSet, inv *invocation) {
-			fs.Var(&inv.demo, "demo", "on an empty database, create a demo catalog, account, keys, credits and staff, print "+
-				"them once, and make 60 days of past work; --demo=empty: without the past work")
-		},
-		run:    serve,
-		serves: true,
-	}
+func serveFlags(fs *flag.FlagSet, inv *invocation) {
+	fs.Var(&inv.demo, "demo", "on an empty database, create a demo catalog, account, keys, credits and staff, print "+
+		"them once, and make 60 days of past work; --demo=empty: without the past work")
 }
 
 func serve(ctx context.Context, inv *invocation) (err error) {
@@ -42,7 +32,7 @@ func serve(ctx context.Context, inv *invocation) (err error) {
 		httpx.FlushLog(app.Log)
 	}()
 	if inv.Program != "" {
-		app.DecodeApart = []string{inv.Program, imagesCommand().name}
+		app.DecodeApart = []string{inv.Program, imagesCommand}
 	}
 	s, err := server.New(ctx, app)
 	if err != nil {
@@ -58,16 +48,11 @@ func serve(ctx context.Context, inv *invocation) (err error) {
 	return s.Run(ctx, inv.Stderr)
 }
 
-// imagesCommand is the helper process in which the server decodes photos.
-func imagesCommand() *command {
-	return &command{
-		name:   "derive-images",
-		about:  "decode images for the server",
-		hidden: true,
-		run: func(_ context.Context, inv *invocation) error {
-			return imaging.ServeHelper(inv.Stdin, inv.Stdout, imaging.HelperMemory)
-		},
-	}
+// imagesCommand is the command of the helper process in which the server decodes photos.
+const imagesCommand = "derive-images"
+
+func deriveImages(_ context.Context, inv *invocation) error {
+	return imaging.ServeHelper(inv.Stdin, inv.Stdout, imaging.HelperMemory)
 }
 
 // logger logs to standard error: text on a terminal, otherwise JSON.
@@ -85,13 +70,7 @@ func (inv *invocation) logger() *slog.Logger {
 	return httpx.NewJSONLog(inv.progress)
 }
 
-func versionCommand() *command {
-	return &command{
-		name:  "version",
-		about: "print version and commit",
-		run: func(_ context.Context, inv *invocation) error {
-			return inv.print(map[string]string{"version": buildinfo.Version, "commit": buildinfo.Commit},
-				"assay %s (commit %s)\n", buildinfo.Version, buildinfo.Commit)
-		},
-	}
+func version(_ context.Context, inv *invocation) error {
+	return inv.print(map[string]string{"version": buildinfo.Version, "commit": buildinfo.Commit},
+		"assay %s (commit %s)\n", buildinfo.Version, buildinfo.Commit)
 }

@@ -13,21 +13,11 @@ import (
 	"github.com/assayhq/assay/internal/service"
 )
 
-func verifyCommand() *command {
-	return &command{
-		name:    "verify",
-		args:    "FILE|URL [--keys FILE|URL] [--allow-test] [--offline]",
-		nargs:   1,
-		about:   "verify a certificate with the keys of its issuer, and look up whether it was revoked",
-		example: "assay verify https://assay.example/c/AS-7K3QX0ZS",
-		flags: func(fs *flag.FlagSet, inv *invocation) {
-			fs.StringVar(&inv.keys, "keys", "",
-				"`file or URL` of the issuer's keys (default: those of this installation, or of the certificate's host)")
-			fs.BoolVar(&inv.allowTest, "allow-test", false, "accept a Test certificate, for which no item was examined")
-			fs.BoolVar(&inv.offline, "offline", false, "do not ask the issuer whether the certificate was revoked")
-		},
-		run: verify,
-	}
+func verifyFlags(fs *flag.FlagSet, inv *invocation) {
+	fs.StringVar(&inv.keys, "keys", "",
+		"`file or URL` of the issuer's keys (default: those of this installation, or of the certificate's host)")
+	fs.BoolVar(&inv.allowTest, "allow-test", false, "accept a Test certificate, for which no item was examined")
+	fs.BoolVar(&inv.offline, "offline", false, "do not ask the issuer whether the certificate was revoked")
 }
 
 // verification is a certificate while it is verified.
