@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+
+	"github.com/assayhq/assay/internal/testkit/must"
 )
 
 // listener is a testing.TB that records what a validator reports.
@@ -63,23 +65,11 @@ func exchangeWith(t *testing.T, v *Validator, a answer, method, path, body strin
 	}))
 	defer server.Close()
 	l := &listener{TB: t}
-	client := http.Client{
+	client := &http.Client{
 		Transport:     v.For(l).Transport(server.Client().Transport),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	req, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = res.Body.Close() }()
-	got, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, got := must.Do(t, client, must.Request(t, method, server.URL+path, strings.NewReader(body)))
 	if method != http.MethodHead && len(got) == 0 && a.body != "" {
 		t.Error("the caller does not get the body")
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/testkit/expect"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -147,14 +148,10 @@ func golden(t *testing.T, name, got string) {
 }
 
 func TestRetrySeconds(t *testing.T) {
-	for d, want := range map[time.Duration]int{
+	expect.Results(t, RetrySeconds, map[time.Duration]int{
 		time.Nanosecond: 1, time.Second: 1, time.Second + 1: 2, 59*time.Second + 999*time.Millisecond: 60, 0: 1,
 		-time.Hour: 1,
-	} {
-		if got := RetrySeconds(d); got != want {
-			t.Errorf("RetrySeconds(%v) = %d, want %d", d, got, want)
-		}
-	}
+	})
 }
 
 func TestWriteErrorLog(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/assayhq/assay/internal/testkit/expect"
 )
 
 func TestWriteJSON(t *testing.T) {
@@ -19,14 +21,10 @@ func TestWriteJSON(t *testing.T) {
 		if w.Code != 201 || w.Body.String() != `{"a":"<é>&"}` {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
-		for k, v := range map[string]string{
+		expect.Results(t, w.Header().Get, map[string]string{
 			"Content-Type": "application/json; charset=utf-8", "Content-Length": "13",
 			"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
-		} {
-			if got := w.Header().Get(k); got != v {
-				t.Errorf("%s is %q, want %q", k, got, v)
-			}
-		}
+		})
 	})
 	t.Run("KeepsCacheControl", func(t *testing.T) {
 		w := httptest.NewRecorder()

@@ -13,6 +13,8 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/testkit/expect"
+	"github.com/assayhq/assay/internal/testkit/must"
 )
 
 // serveMedia serves a disk store at /media, as the program does.
@@ -28,22 +30,11 @@ func serveMedia(t *testing.T, store Store, log io.Writer) *httptest.Server {
 // fetch sends a request with headers given as pairs.
 func fetch(t *testing.T, method, url string, header ...string) (*http.Response, string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, url, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := must.Request(t, method, url, http.NoBody)
 	for i := 0; i < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp, b := must.Do(t, http.DefaultClient, req)
 	return resp, string(b)
 }
 
@@ -64,7 +55,7 @@ func TestHandler(t *testing.T) {
 			if method == http.MethodGet && body != content || method == http.MethodHead && body != "" {
 				t.Errorf("%s: body of %d bytes", method, len(body))
 			}
-			for key, want := range map[string]string{
+			expect.Results(t, resp.Header.Get, map[string]string{
 				"Content-Type":                 format.ContentType(),
 				"X-Content-Type-Options":       "nosniff",
 				"Cache-Control":                "public, max-age=31536000, immutable",
@@ -73,11 +64,7 @@ func TestHandler(t *testing.T) {
 				"Cross-Origin-Resource-Policy": "cross-origin",
 				"ETag":                         `"` + name + `"`,
 				"Accept-Ranges":                "bytes",
-			} {
-				if got := resp.Header.Get(key); got != want {
-					t.Errorf("%s: %s is %q, want %q", method, key, got, want)
-				}
-			}
+			})
 			if resp.Header.Get("Last-Modified") == "" {
 				t.Errorf("%s: no Last-Modified", method)
 			}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/testkit/expect"
 )
 
 const root = "../.."
@@ -51,7 +52,7 @@ func TestLicences(t *testing.T) {
 }
 
 func TestClassify(t *testing.T) {
-	for text, want := range map[string]string{
+	expect.Results(t, classify, map[string]string{
 		"Apache License\n Version 2.0, January 2004":                                         "Apache-2.0",
 		"MIT License\n\nPermission is hereby granted, free of charge, to any":                "MIT",
 		"Redistribution and use in source\nand binary forms … Neither the name of":           "BSD-3-Clause",
@@ -61,11 +62,7 @@ func TestClassify(t *testing.T) {
 		"Mozilla Public License Version 2.0":                                                 "",
 		"All rights reserved.":                                                               "",
 		"Permission to use, copy, modify, and/or distribute this software for any purpose x": "ISC",
-	} {
-		if got := classify(text); got != want {
-			t.Errorf("%q: %q", text, got)
-		}
-	}
+	})
 }
 
 // TestNoSecrets checks that no file of the repository has a secret in it.

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/pem"
 	"image"
 	"image/png"
 	"io"
@@ -12,7 +11,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -127,13 +125,9 @@ func TestAnnouncementsAlone(t *testing.T) {
 		received <- string(body)
 	}))
 	t.Cleanup(receiver.Close)
-	authority := filepath.Join(t.TempDir(), "ca.pem")
-	must.NoError(t, os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{
-		Type: "CERTIFICATE", Bytes: receiver.Certificate().Raw,
-	}), 0o600))
 	f := startFleet(t, func(s *Settings) { s.looks = 24 * time.Hour },
 		[]string{"api,desk", "api,desk,deliver,images,housekeeping"},
-		"--webhook-allow-private", "--webhook-ca-file", authority, "--test-event-delay", "0s")
+		"--webhook-allow-private", "--webhook-ca-file", must.CertificateFile(t, receiver), "--test-event-delay", "0s")
 	there := f.client(t, 1, f.secret)
 
 	t.Run("Catalog", func(t *testing.T) {

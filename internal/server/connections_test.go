@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/assayhq/assay/internal/testkit/expect"
 )
 
 // serveSlowly starts a server whose clients have 300 ms for the next part, with TLS or without.
@@ -239,14 +241,11 @@ func TestConnectionLimit_Descriptors(t *testing.T) {
 }
 
 func TestAddressOf(t *testing.T) {
-	for remote, want := range map[string]string{
+	counted := func(remote string) string { return addressOf(remoteConn{remote: remote}).String() }
+	expect.Results(t, counted, map[string]string{
 		"192.0.2.7:1": "192.0.2.7", "[::ffff:192.0.2.7]:1": "192.0.2.7", "[2001:db8::1:2:3:4]:1": "2001:db8::",
 		"[fe80::1%lo]:1": "fe80::",
-	} {
-		if got := addressOf(remoteConn{remote: remote}).String(); got != want {
-			t.Errorf("%s counts as %s, want %s", remote, got, want)
-		}
-	}
+	})
 }
 
 type remoteConn struct {

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"flag"
-	"io"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/child"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
 	"github.com/assayhq/assay/internal/testkit/redistest"
 )
@@ -34,15 +34,7 @@ func nodeSettings(t *testing.T, args ...string) Settings {
 
 func fetch(t *testing.T, address string) (int, string) {
 	t.Helper()
-	resp, err := http.Get(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp, body := must.Get(t, http.DefaultClient, address)
 	if resp.StatusCode == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") == "" {
 		t.Errorf("%s: 503 without Retry-After", address)
 	}

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"encoding/pem"
 	"hash/fnv"
 	"image"
 	"image/png"
@@ -24,6 +23,7 @@ import (
 	"github.com/assayhq/assay/internal/demo"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
 	"github.com/assayhq/assay/internal/testkit/program"
 )
@@ -125,21 +125,10 @@ func (r *receiver) take(t *testing.T, header http.Header, body []byte) bool {
 	return a.acknowledged
 }
 
-// caFile writes the receiver's certificate for --webhook-ca-file.
-func (r *receiver) caFile(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "ca.pem")
-	content := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.Certificate().Raw})
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 func survive(t *testing.T, settings program.Settings, target string, kills int) {
 	r := newReceiver(t)
 	settings["webhook-allow-private"] = "true"
-	settings["webhook-ca-file"] = r.caFile(t)
+	settings["webhook-ca-file"] = must.CertificateFile(t, r.Server)
 	settings["webhook-retry-delays"] = "200ms,400ms,800ms"
 	settings["webhook-timeout"] = "2s"
 	installation := program.New(t, settings)

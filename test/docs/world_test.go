@@ -4,7 +4,6 @@ package docs_test
 
 import (
 	"context"
-	"encoding/pem"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -41,9 +40,8 @@ func newWorld(t *testing.T) *world {
 		w.WriteHeader(http.StatusNoContent)
 	}))
 	t.Cleanup(w.receiver.Close)
-	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: w.receiver.Certificate().Raw})
 	w.server = program.Start(t, program.Settings{
-		"webhook-allow-private": "true", "webhook-ca-file": w.write("receiver.crt", string(certificate)),
+		"webhook-allow-private": "true", "webhook-ca-file": must.CertificateFile(t, w.receiver),
 	})
 	w.server.CLI(t, new(any), "catalog", "import", w.write("catalog.yaml", string(demo.Catalog)))
 	w.server.CLI(t, new(any), "accounts", "create", "--name", "Shop", "--owner", "owner@shop.example")

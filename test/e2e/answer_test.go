@@ -2,9 +2,10 @@ package e2e_test
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
 	"testing"
+
+	"github.com/assayhq/assay/internal/testkit/must"
 )
 
 // answer is a response whose body has been read.
@@ -16,15 +17,7 @@ type answer struct {
 // send sends a request and reads the answer to its end.
 func send(t *testing.T, through *http.Client, request *http.Request) *answer {
 	t.Helper()
-	response, err := through.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatalf("%s %s: read the answer: %v", request.Method, request.URL, err)
-	}
+	response, body := must.Do(t, through, request)
 	return &answer{response, body}
 }
 

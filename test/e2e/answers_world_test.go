@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/api/apitest"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/program"
 )
 
@@ -74,7 +75,7 @@ func newRecorder(t *testing.T, settings program.Settings) *recorder {
 	inbox := newReceiver(t)
 	settings["secret-key"] = secretKey
 	settings["webhook-allow-private"] = "true"
-	settings["webhook-ca-file"] = certificateFile(t, inbox.server)
+	settings["webhook-ca-file"] = must.CertificateFile(t, inbox.server)
 	settings["max-photo-bytes"] = "4KiB"
 	settings["webhook-ports"] = "1-65535" // endpoints that are never called have port 9
 	r := &recorder{

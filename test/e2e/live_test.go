@@ -4,17 +4,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/assayhq/assay/api/apitest"
 	"github.com/assayhq/assay/client"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/program"
 )
 
@@ -124,17 +122,7 @@ func newInbox(t *testing.T) *inbox {
 // certificate writes the receiver's certificate into a file and returns its name.
 func (i *inbox) certificate(t *testing.T) string {
 	t.Helper()
-	return certificateFile(t, i.server)
-}
-
-func certificateFile(t *testing.T, server *httptest.Server) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "receiver.crt")
-	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
+	return must.CertificateFile(t, i.server)
 }
 
 func (i *inbox) open(secret string) {

@@ -1,8 +1,6 @@
 package e2e_test
 
 import (
-	"errors"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -62,10 +60,7 @@ func TestSecurityText(t *testing.T) {
 		if name == "TLS" {
 			address = "https://" + publicHost + path
 		}
-		answer, err := browser.Get(address)
-		must.NoError(t, err)
-		body, err := io.ReadAll(answer.Body)
-		must.NoError(t, errors.Join(err, answer.Body.Close()))
+		answer, body := must.Get(t, browser, address)
 		text := string(body)
 		expires, err := time.Parse(time.RFC3339, fieldOf(text, "Expires"))
 		if err != nil || time.Until(expires) < 24*time.Hour || time.Until(expires) > 365*24*time.Hour {

@@ -3,7 +3,6 @@ package generators_test
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/testkit/integrationtest"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/assayhq/assay/internal/testkit/program"
 )
@@ -45,20 +45,7 @@ func newWorkshop(t *testing.T, document string) *workshop {
 	server := installation.Start(t)
 	w := &workshop{t: t, dir: t.TempDir()}
 	w.write("photo.png", integrationtest.PNG(t, 8, 8))
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL("/v1/integrations/"+document),
-		http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, text := must.Get(t, http.DefaultClient, server.URL("/v1/integrations/"+document))
 	w.write("openapi.json", text)
 	w.env = append(os.Environ(), "ASSAY_BASE="+server.URL("/v1/integrations"), "ASSAY_KEY="+key.Key,
 		"ASSAY_PHOTO="+filepath.Join(w.dir, "photo.png"), "GOFLAGS=-mod=mod", "GOWORK=off")

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/assayhq/assay/internal/testkit/must"
 )
 
 // clockVariable names a file with the seconds by which the clock of a node is wrong.
@@ -56,17 +58,17 @@ func movableClock(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	root, err := exec.CommandContext(t.Context(), "go", "env", "GOROOT").Output()
-	must(t, err)
+	must.NoError(t, err)
 	source := filepath.Join(strings.TrimSpace(string(root)), "src", "time", "time.go")
 	text, err := os.ReadFile(source)
-	must(t, err)
+	must.NoError(t, err)
 	changed := strings.Replace(string(text), "sec, nsec, mono := runtimeNow()",
 		"sec, nsec, mono := runtimeNow()\n\tsec += clockStepBy.Load()", 1)
 	changed = strings.Replace(changed, "import (\n", "import (\n\t\"sync/atomic\"\n\t\"syscall\"\n", 1) + clockStep
-	must(t, os.WriteFile(filepath.Join(dir, "time.go"), []byte(changed), 0o600))
+	must.NoError(t, os.WriteFile(filepath.Join(dir, "time.go"), []byte(changed), 0o600))
 	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{source: filepath.Join(dir, "time.go")}})
-	must(t, err)
-	must(t, os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o600))
+	must.NoError(t, err)
+	must.NoError(t, os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o600))
 	binary := filepath.Join(dir, "assay")
 	build := exec.CommandContext(t.Context(), "go", "build", "-overlay", filepath.Join(dir, "overlay.json"), "-tags",
 		"nodynamic", "-o", binary, "github.com/assayhq/assay/cmd/assay")
@@ -81,7 +83,9 @@ func movableClock(t *testing.T) string {
 func (c *cluster) clockSteps(t *testing.T) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "step")
-	step := func(by time.Duration) { must(t, os.WriteFile(file, fmt.Appendf(nil, "%d", int(by.Seconds())), 0o600)) }
+	step := func(by time.Duration) {
+		must.NoError(t, os.WriteFile(file, fmt.Appendf(nil, "%d", int(by.Seconds())), 0o600))
+	}
 	step(0)
 	binary := movableClock(t)
 	m := c.members[0]

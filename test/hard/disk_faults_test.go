@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/assayhq/assay/internal/testkit/child"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/program"
 )
 
@@ -117,7 +118,7 @@ func fill(t *testing.T, _ *program.Process, data string) (func(), error) {
 		close(stop)
 		<-stopped
 		_ = ballast.Close()
-		must(t, os.Remove(path))
+		must.NoError(t, os.Remove(path))
 	})
 	t.Cleanup(end)
 	return end, nil
@@ -231,7 +232,7 @@ func TestDisksReadOnly(t *testing.T) {
 	crowd.mixed()
 	s.awaitOrders(t, pick(12, 300))
 	server.Signal(t, syscall.SIGSTOP) // so that no flush is under way: of that the kernel may say that it was done
-	must(t, command("mount", "-o", "remount,abort", disk.dir))
+	must.NoError(t, command("mount", "-o", "remount,abort", disk.dir))
 	server.Signal(t, syscall.SIGCONT)
 	refused := s.answers.of("503")
 	await(t, "requests are refused", func() bool { return s.answers.of("503") >= refused+5 })
@@ -248,7 +249,7 @@ func TestDisksReadOnly(t *testing.T) {
 	if err := command("e2fsck", "-fy", disk.image); err != nil && (!errors.As(err, &exit) || exit.ExitCode() > 1) {
 		t.Fatal(err)
 	}
-	must(t, disk.mount())
+	must.NoError(t, disk.mount())
 	server = s.Start(t)
 	s.nodes[0].moveTo(server.HTTP)
 	s.awaitOrders(t, 5)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/program"
 )
 
@@ -48,7 +49,7 @@ func TestDisksPowerLoss(t *testing.T) {
 		told := s.books.clone()
 		server.Signal(t, syscall.SIGSTOP)
 		control := filepath.Join(disk.dir, fmt.Sprintf("control%d", len(moments)))
-		must(t, os.WriteFile(control, []byte("not flushed"), 0o600))
+		must.NoError(t, os.WriteFile(control, []byte("not flushed"), 0o600))
 		moments = append(moments, &moment{disk.copy(t), told})
 		server.Signal(t, syscall.SIGCONT)
 	}
@@ -80,7 +81,7 @@ func TestDisksPowerLoss(t *testing.T) {
 func (s *site) found(t *testing.T, at *moment, control string) (lost bool) {
 	t.Helper()
 	if at.disk.image != "" {
-		must(t, at.disk.mount())
+		must.NoError(t, at.disk.mount())
 		t.Cleanup(func() { at.disk.unmount(t) })
 	}
 	content, err := os.ReadFile(filepath.Join(at.disk.dir, control))

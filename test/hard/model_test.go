@@ -17,6 +17,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/program"
 )
 
@@ -122,8 +123,8 @@ func TestModel(t *testing.T) {
 func set(t *testing.T, name, value string) {
 	t.Helper()
 	old := flag.Lookup(name).Value.String()
-	must(t, flag.Set(name, value))
-	t.Cleanup(func() { must(t, flag.Set(name, old)) })
+	must.NoError(t, flag.Set(name, value))
+	t.Cleanup(func() { must.NoError(t, flag.Set(name, old)) })
 }
 
 // signIn signs the owner in to the portal and returns the cookie.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/program"
 )
 
@@ -55,11 +56,11 @@ func nodeFaults() []fault {
 			end: nothing,
 		}, {
 			name: "PostgreSQL restarted", all: true, lasts: 4 * time.Second, short: time.Second,
-			begin: func(t *testing.T, c *cluster) { must(t, c.database.Stop()) },
-			end:   func(t *testing.T, c *cluster) { must(t, c.database.Start()) },
+			begin: func(t *testing.T, c *cluster) { must.NoError(t, c.database.Stop()) },
+			end:   func(t *testing.T, c *cluster) { must.NoError(t, c.database.Start()) },
 		}, {
 			name: "`kill -9` of PostgreSQL", all: true, lasts: 4 * time.Second, short: time.Second,
-			begin: func(t *testing.T, c *cluster) { must(t, c.database.Kill()) },
+			begin: func(t *testing.T, c *cluster) { must.NoError(t, c.database.Kill()) },
 			end:   startAgain,
 		}, {
 			name: "PostgreSQL read-only, as after a demotion", all: true, lasts: 10 * time.Second, short: 2 * time.Second,
@@ -77,13 +78,6 @@ func nodeFaults() []fault {
 	}
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // startAgain starts PostgreSQL after a kill: what is left of the old server has to end first.
 func startAgain(t *testing.T, c *cluster) {
 	t.Helper()
@@ -92,8 +86,8 @@ func startAgain(t *testing.T, c *cluster) {
 
 func readOnly(t *testing.T, c *cluster, state string) {
 	t.Helper()
-	must(t, c.database.Execute("ALTER SYSTEM SET default_transaction_read_only = "+state))
-	must(t, c.database.Execute("SELECT pg_reload_conf()"))
+	must.NoError(t, c.database.Execute("ALTER SYSTEM SET default_transaction_read_only = "+state))
+	must.NoError(t, c.database.Execute("SELECT pg_reload_conf()"))
 }
 
 // TestNodes breaks what three nodes under constant load depend on, one thing after the other. The other nodes go on,

@@ -1,18 +1,11 @@
 package hard_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	cryptorand "crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
 	"hash/fnv"
 	"io"
 	"log"
-	"math/big"
 	"net"
 	"net/http"
 	"os"
@@ -22,6 +15,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/client"
+	"github.com/assayhq/assay/internal/testkit/must"
 )
 
 // arrival is a delivery that the receiver got.
@@ -47,7 +41,7 @@ type receiver struct {
 // newReceiver listens at an address of this machine, with a certificate of its own.
 func newReceiver(t *testing.T, address string) *receiver {
 	t.Helper()
-	certificate, authority := selfSigned(t, net.ParseIP(address))
+	certificate, authority := must.SelfSigned(t, net.ParseIP(address))
 	r := &receiver{
 		secrets: make(map[string]string), deliveries: make(map[string]*arrival), orders: make(map[string][]string),
 		caFile: filepath.Join(t.TempDir(), "ca.pem"),
@@ -75,26 +69,6 @@ func newReceiver(t *testing.T, address string) *receiver {
 		<-done
 	})
 	return r
-}
-
-// selfSigned makes a certificate for an address.
-func selfSigned(t *testing.T, ip net.IP) (tls.Certificate, []byte) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), cryptorand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "receiver"}, IPAddresses: []net.IP{ip},
-		NotBefore: time.Now().Add(-48 * time.Hour), NotAfter: time.Now().Add(48 * time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-	}
-	der, err := x509.CreateCertificate(cryptorand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key},
-		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
 // register tells the secret with which deliveries to a path are signed.

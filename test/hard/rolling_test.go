@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/program"
 )
 
@@ -106,7 +107,7 @@ func (c *cluster) rollingRestart(t *testing.T, seed uint64) {
 	front := newBalancer(t, c)
 	through := newNode(callTimeout)
 	u, err := url.Parse(front.URL)
-	must(t, err)
+	must.NoError(t, err)
 	through.moveTo(u.Host)
 	c.nodes = []*node{through}
 	crowd := c.newCrowd(t, seed)

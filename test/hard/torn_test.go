@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/program"
 )
 
@@ -103,7 +104,7 @@ func TestDisksTornLog(t *testing.T) {
 	orders := s.createLogged(t, logPath, pick(10, 60))
 	server.Kill(t)
 	log, err := os.ReadFile(logPath)
-	must(t, err)
+	must.NoError(t, err)
 	if n := len(log); n < frameAt(2) || binary.BigEndian.Uint32(log[8:]) != pageSize || orders[len(orders)-1].size > n {
 		t.Fatalf("the log has %d bytes and pages of %d", n, binary.BigEndian.Uint32(log[8:]))
 	}
@@ -142,7 +143,7 @@ func (s *site) createLogged(t *testing.T, logPath string, most int) (orders []to
 			t.Fatal(a)
 		}
 		info, err := os.Stat(logPath)
-		must(t, err)
+		must.NoError(t, err)
 		if info.Size() > logFull {
 			break
 		}
@@ -160,11 +161,11 @@ func (s *site) createLogged(t *testing.T, logPath string, most int) (orders []to
 func (s *site) foundTorn(t *testing.T, data string, torn []byte, from int, orders []told) (required int) {
 	t.Helper()
 	copied := filepath.Join(t.TempDir(), "data")
-	must(t, command("cp", "-a", data, copied))
+	must.NoError(t, command("cp", "-a", data, copied))
 	logPath := filepath.Join(copied, "assay.db-wal")
-	must(t, os.Remove(logPath))
+	must.NoError(t, os.Remove(logPath))
 	if torn != nil {
-		must(t, os.WriteFile(logPath, torn, 0o600))
+		must.NoError(t, os.WriteFile(logPath, torn, 0o600))
 	}
 	settings := program.Settings{}
 	for name, value := range s.settings {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/assayhq/assay/internal/testkit/must"
 )
 
 // volume is a disk of its own: an ext4 file system in an image file, where one may be mounted, else a folder.
@@ -37,9 +39,9 @@ func newVolume(t *testing.T) *volume {
 	t.Helper()
 	v := &volume{dir: t.TempDir(), image: filepath.Join(t.TempDir(), "disk.img")}
 	f, err := os.Create(v.image)
-	must(t, err)
-	must(t, f.Truncate(volumeSize))
-	must(t, f.Close())
+	must.NoError(t, err)
+	must.NoError(t, f.Truncate(volumeSize))
+	must.NoError(t, f.Close())
 	err = command("mkfs.ext4", "-q", "-F", "-m", "0", "-E", "lazy_itable_init=1", v.image)
 	if err == nil {
 		err = v.mount()
@@ -83,14 +85,14 @@ func (v *volume) kind() string {
 func (v *volume) copy(t *testing.T) *volume {
 	t.Helper()
 	c := &volume{dir: filepath.Join(t.TempDir(), "copy")}
-	must(t, os.Mkdir(c.dir, 0o700))
+	must.NoError(t, os.Mkdir(c.dir, 0o700))
 	if v.image == "" {
-		must(t, command("cp", "-a", v.dir+"/.", c.dir))
+		must.NoError(t, command("cp", "-a", v.dir+"/.", c.dir))
 		return c
 	}
 	c.image = filepath.Join(t.TempDir(), "copy.img")
 	for range 20 {
-		must(t, command("cp", "--sparse=always", v.image, c.image))
+		must.NoError(t, command("cp", "--sparse=always", v.image, c.image))
 		if sameFiles(t, v.image, c.image) {
 			return c
 		}
@@ -102,10 +104,10 @@ func (v *volume) copy(t *testing.T) *volume {
 func sameFiles(t *testing.T, a, b string) bool {
 	t.Helper()
 	one, err := os.Open(a)
-	must(t, err)
+	must.NoError(t, err)
 	defer one.Close()
 	other, err := os.Open(b)
-	must(t, err)
+	must.NoError(t, err)
 	defer other.Close()
 	left, right := make([]byte, 1<<20), make([]byte, 1<<20)
 	for {

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"image"
@@ -130,12 +129,10 @@ type receiver struct {
 
 func newReceiver(t *testing.T) *receiver {
 	t.Helper()
-	r := &receiver{orders: make(map[string]int), authority: filepath.Join(t.TempDir(), "ca.pem")}
+	r := &receiver{orders: make(map[string]int)}
 	r.Server = httptest.NewTLSServer(r)
 	t.Cleanup(r.Close)
-	must.NoError(t, os.WriteFile(r.authority, pem.EncodeToMemory(&pem.Block{
-		Type: "CERTIFICATE", Bytes: r.Certificate().Raw,
-	}), 0o600))
+	r.authority = must.CertificateFile(t, r.Server)
 	return r
 }
 

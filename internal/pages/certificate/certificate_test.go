@@ -6,7 +6,6 @@ import (
 	"image"
 	"image/color"
 	"image/jpeg"
-	"io"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -21,6 +20,7 @@ import (
 	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/media"
 	web "github.com/assayhq/assay/internal/pages/certificate"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 	"github.com/assayhq/assay/internal/testkit/uitest"
@@ -116,7 +116,9 @@ func (w *world) upload(t *testing.T, k *access.Key, content []byte) string {
 func (w *world) authentic(t *testing.T, k *access.Key, photos ...[]byte) string {
 	t.Helper()
 	d := &order.Draft{CategoryCode: "bags", BrandCode: "prada"}
-	for _, x := range w.Service.Catalog().PhotoIndexes(must(w.Service.Catalog().Check("bags", "prada", ""))) {
+	item, err := w.Service.Catalog().Check("bags", "prada", "")
+	must.NoError(t, err)
+	for _, x := range w.Service.Catalog().PhotoIndexes(item) {
 		if len(d.Photos) < len(photos) {
 			d.Photos = append(d.Photos, order.DraftPhoto{URL: w.upload(t, k, photos[len(d.Photos)]), IndexCode: x.Code})
 		}
@@ -149,34 +151,11 @@ func (w *world) authentic(t *testing.T, k *access.Key, photos ...[]byte) string 
 	return o.CertificateID
 }
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
 func (w *world) get(t *testing.T, path string) (*http.Response, string) {
 	t.Helper()
-	resp, err := w.Client().Get(w.URL + path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp, b := must.Get(t, w.Client(), w.URL+path)
 	uitest.CheckPolicy(t, resp.Header, uitest.MediaURL)
-	b, err := io.ReadAll(resp.Body)
-	if err = errorsJoin(err, resp.Body.Close()); err != nil {
-		t.Fatal(err)
-	}
 	return resp, string(b)
-}
-
-func errorsJoin(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func holds(t *testing.T, body string, parts ...string) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/assayhq/assay/api"
 	"github.com/assayhq/assay/api/spec"
+	"github.com/assayhq/assay/internal/testkit/expect"
 )
 
 // operationOf returns an operation of the integration API.
@@ -113,16 +114,12 @@ func TestLiteral(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for language, want := range map[string]string{
+	expect.Results(t, func(language string) string { return literal(language, v, 0) }, map[string]string{
 		"ts":     `{ a: true, "b-c": [1, null], d: "$x #{y}" }`,
 		"python": `{"a": True, "b-c": [1, None], "d": "$x #{y}"}`,
 		"php":    `["a" => true, "b-c" => [1, null], "d" => "\$x \#{y}"]`,
 		"ruby":   `{ "a" => true, "b-c" => [1, nil], "d" => "\$x \#{y}" }`,
-	} {
-		if got := literal(language, v, 0); got != want {
-			t.Errorf("%s: got %s", language, got)
-		}
-	}
+	})
 }
 
 func TestHighlight(t *testing.T) {

@@ -4,12 +4,13 @@ import (
 	"testing"
 
 	"github.com/assayhq/assay/internal/pages/ui"
+	"github.com/assayhq/assay/internal/testkit/expect"
 )
 
 // TestCSVText checks that no spreadsheet finds a formula in text from outside, with whatever separator it reads the
 // file.
 func TestCSVText(t *testing.T) {
-	for in, want := range map[string]string{
+	expect.Results(t, ui.CSVText, map[string]string{
 		"":             "",
 		"SKU-7; a = b": "SKU-7; a = b",
 		"a-b@c":        "a-b@c",
@@ -29,9 +30,5 @@ func TestCSVText(t *testing.T) {
 		"a\n-2":        "a\n'-2",
 		`"=1`:          `"'=1`,
 		" =1":          " '=1",
-	} {
-		if got := ui.CSVText(in); got != want {
-			t.Errorf("%q is written as %q, want %q", in, got, want)
-		}
-	}
+	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/assayhq/assay/internal/testkit/child"
+	"github.com/assayhq/assay/internal/testkit/expect"
 	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
 )
@@ -87,15 +88,11 @@ func TestDatabase_SurvivesGarbageCollection(t *testing.T) {
 
 func TestDatabase_Settings(t *testing.T) {
 	connection := connect(t, pgtest.Database(t))
-	for setting, want := range map[string]string{
+	expect.Results(t, func(setting string) string { return query(t, connection, "SHOW "+setting) }, map[string]string{
 		"server_encoding":    "UTF8",
 		"timezone":           "Asia/Kolkata",
 		"synchronous_commit": "on",
-	} {
-		if got := query(t, connection, "SHOW "+setting); got != want {
-			t.Errorf("%s is %s, want %s", setting, got, want)
-		}
-	}
+	})
 	if got := query(t, connection, "SELECT datcollate FROM pg_database WHERE datname = current_database()"); got != "C" {
 		t.Errorf("collation is %s, want C", got)
 	}

@@ -20,6 +20,8 @@ import (
 
 	"github.com/emersion/go-sasl"
 	"github.com/emersion/go-smtp"
+
+	"github.com/assayhq/assay/internal/testkit/must"
 )
 
 // What clients authenticate with.
@@ -56,7 +58,7 @@ type Server struct {
 // Start runs a server until the test ends.
 func Start(t testing.TB, o Options) *Server {
 	t.Helper()
-	certificate, pem := certificate(t)
+	certificate, pem := must.SelfSigned(t, net.IPv4(127, 0, 0, 1))
 	s := &Server{options: o, arrived: make(chan struct{}), CAFile: filepath.Join(t.TempDir(), "ca.pem")}
 	if err := os.WriteFile(s.CAFile, pem, 0o600); err != nil {
 		t.Fatal(err)

@@ -1,12 +1,13 @@
 package uitest
 
 import (
-	"io"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/assayhq/assay/internal/testkit/must"
 )
 
 // CheckPages opens pages, which have names, in both languages, and looks at each in both themes on all screens without
@@ -101,19 +102,7 @@ func SortPages(t testing.TB, patterns, others []string, fill func(pattern string
 func Anybody(t testing.TB, home string) func(path string) (status int, body string) {
 	return func(path string) (int, string) {
 		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, home+path, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = answer.Body.Close() }()
-		body, err := io.ReadAll(answer.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer, body := must.Get(t, http.DefaultClient, home+path)
 		return answer.StatusCode, string(body)
 	}
 }
