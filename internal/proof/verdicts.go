@@ -12,8 +12,8 @@ import (
 	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/certificate"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/statistics"
 	"github.com/assayhq/assay/internal/domain/text"
-	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
 )
 
@@ -157,7 +157,7 @@ func (c *check) timelines(ctx context.Context, q store.Queries) error {
 // records looks for texts that cannot be read, and in a deep check for wrong totals of photos.
 func (c *check) records(ctx context.Context, q store.Queries) error {
 	figures := func(text string) error {
-		_, err := service.ReadDayFigures(text)
+		_, err := statistics.ParseFigures(text)
 		return err
 	}
 	if err := q.UnreadableTexts(ctx, c.Deep, figures, func(table, id string, cause error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/statistics"
 	"github.com/assayhq/assay/internal/store"
 )
 
@@ -148,7 +149,7 @@ func (s *Service) afterMove(
 		}
 	}
 	if o.EndedAt != nil {
-		if err := tx.CountResult(o, bucketOfResult(o)); err != nil {
+		if err := tx.CountResult(o, statistics.ResultBucket(o)); err != nil {
 			return err
 		}
 	}

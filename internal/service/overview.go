@@ -9,6 +9,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/credit"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/statistics"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store"
 )
@@ -126,10 +127,10 @@ func (d *OverviewDay) Ended() int64 {
 // tally counts how orders ended.
 type tally struct {
 	results map[string]int64
-	took    Histogram
+	took    statistics.Histogram
 }
 
-func newTally() tally { return tally{make(map[string]int64), make(Histogram)} }
+func newTally() tally { return tally{make(map[string]int64), make(statistics.Histogram)} }
 
 func (t tally) clone() tally { return tally{maps.Clone(t.results), maps.Clone(t.took)} }
 

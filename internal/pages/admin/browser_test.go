@@ -10,7 +10,7 @@ import (
 
 	"github.com/assayhq/assay/internal/demo"
 	"github.com/assayhq/assay/internal/domain/order"
-	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/domain/statistics"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/need"
@@ -25,8 +25,8 @@ func (w *world) season(t *testing.T) {
 	must.NoError(t, w.Store.Update(t.Context(), func(tx *store.Tx) error {
 		for back := 1; back <= 30; back++ {
 			day := now.AddDate(0, 0, -back)
-			f := service.DayFigures{
-				Created: int64(20 + random.IntN(30)), Times: make(map[int]*service.TimeFigures),
+			f := statistics.Figures{
+				Created: int64(20 + random.IntN(30)), Times: make(map[int]*statistics.AnswerTimeFigures),
 				Reviewers: map[string]int64{w.Mika.ID: 14, w.Aoi.ID: 5},
 				Ended: map[string]int64{
 					"authentic": int64(10 + random.IntN(9)), "fake": int64(random.IntN(6)), "unable-to-verify": 2,
@@ -34,8 +34,8 @@ func (w *world) season(t *testing.T) {
 				},
 			}
 			for _, minutes := range []int{60, 1440} {
-				figures := &service.TimeFigures{
-					Verdicts: 12, OnTime: int64(9 + random.IntN(4)), Turnaround: make(service.Histogram),
+				figures := &statistics.AnswerTimeFigures{
+					Verdicts: 12, OnTime: int64(9 + random.IntN(4)), Turnaround: make(statistics.Histogram),
 				}
 				for range figures.Verdicts {
 					figures.Turnaround.Add(time.Duration(float64(minutes) * (0.2 + 0.9*random.Float64()) * float64(time.Minute)))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/statistics"
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/service"
 )
@@ -76,7 +77,7 @@ func (a *Admin) showStatistics(w http.ResponseWriter, r *http.Request, who *visi
 	return a.pages.Render(w, r, ui.Page{Template: "statistics", Data: v})
 }
 
-func (a *Admin) summary(r *http.Request, code int, t *service.TimeFigures) timeSummary {
+func (a *Admin) summary(r *http.Request, code int, t *statistics.AnswerTimeFigures) timeSummary {
 	s := timeSummary{
 		Name: a.timeName(r, code), Verdicts: t.Verdicts, OnTime: percent(t.OnTimeRate()), Late: t.OnTimeRate() < lateShare,
 	}
