@@ -62,7 +62,8 @@ func (s *Service) CreateAccount(
 			return err
 		}
 		return s.recordStaffAction(tx, actor, audit.Action{
-			Code: audit.AccountCreated, AccountID: id, Target: onAccount(&n.Account), Details: map[string]any{"owner": email},
+			Code: audit.AccountCreated, AccountID: id, Target: accountTarget(&n.Account),
+			Details: map[string]any{"owner": email},
 		})
 	})
 	if errors.Is(err, store.ErrExists) {

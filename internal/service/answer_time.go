@@ -122,10 +122,8 @@ func (s *Service) chooseAnswerTime(
 			return chosen, nil
 		}
 	}
-	for i := range offers {
-		if offers[i].Code == requested && offers[i].Available {
-			return offers[i].AnswerTime, nil
-		}
+	if chosen := availableOffer(offers, requested); chosen != nil {
+		return chosen, nil
 	}
 	return nil, answerTimeUnavailable(offers, requested)
 }
@@ -175,10 +173,8 @@ func (s *Service) capacityCheck(
 		if err != nil {
 			return err
 		}
-		for i := range offers {
-			if offers[i].Code == t.Code && offers[i].Available {
-				return nil
-			}
+		if availableOffer(offers, t.Code) != nil {
+			return nil
 		}
 		return answerTimeUnavailable(offers, t.Code)
 	}

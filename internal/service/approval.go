@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -26,23 +27,23 @@ func (s *Service) needsApproval(actor access.Actor) bool {
 	return s.limits.FourEyes.On && actor.Kind == access.ByStaff
 }
 
-// ask stores a request for approval and tells the other administrators. It returns access.ApprovalRequested: nothing
-// else is done yet.
-func (s *Service) ask(ctx context.Context, actor access.Actor, a access.Approval) error {
+// requestApproval stores a request for approval and tells the other administrators. It returns
+// access.ApprovalRequested: nothing else is done yet.
+func (s *Service) requestApproval(ctx context.Context, actor access.Actor, a access.Approval) error {
 	now := s.now()
 	a.ID, a.Status = store.NewID(), access.ApprovalOpen
 	a.RequestedBy, a.Requester, a.RequestedAt, a.ExpiresAt = actor.ID, actor.Name, now, now.Add(access.ApprovalLife)
 	err := s.store.Update(ctx, func(tx *store.Tx) error {
-		if _, err := s.administratorIn(tx, actor.ID); err != nil {
+		if _, err := s.lockAdministrator(tx, actor.ID); err != nil {
 			return err
 		}
 		if err := tx.InsertApproval(&a); err != nil {
 			return err
 		}
-		if err := s.tellAdministrators(ctx, tx, actor, &a); err != nil {
+		if err := s.notifyAdministrators(ctx, tx, actor, &a); err != nil {
 			return err
 		}
-		return s.recordStaffAction(tx, actor, onApproval(audit.ApprovalRequested, &a))
+		return s.recordStaffAction(tx, actor, approvalAction(audit.ApprovalRequested, &a))
 	})
 	if err := s.afterMail(err); err != nil {
 		return err
@@ -50,8 +51,8 @@ func (s *Service) ask(ctx context.Context, actor access.Actor, a access.Approval
 	return access.ApprovalRequested.With("approval", a.ID)
 }
 
-// administratorIn returns a staff user who is an active administrator while the transaction runs.
-func (s *Service) administratorIn(tx *store.Tx, id string) (*access.Staff, error) {
+// lockAdministrator returns a staff user who is an active administrator while the transaction runs.
+func (s *Service) lockAdministrator(tx *store.Tx, id string) (*access.Staff, error) {
 	who, err := tx.StaffForUpdate(id)
 	if errors.Is(err, store.ErrNotFound) || err == nil && (!who.Active() || !who.Role.Includes(access.Admin)) {
 		return nil, access.MissingRole(access.Admin)
@@ -59,8 +60,10 @@ func (s *Service) administratorIn(tx *store.Tx, id string) (*access.Staff, error
 	return who, err
 }
 
-// tellAdministrators writes to those who can approve.
-func (s *Service) tellAdministrators(ctx context.Context, tx *store.Tx, actor access.Actor, a *access.Approval) error {
+// notifyAdministrators writes to those who can approve.
+func (s *Service) notifyAdministrators(
+	ctx context.Context, tx *store.Tx, actor access.Actor, a *access.Approval,
+) error {
 	if !s.SendsMail() {
 		return nil
 	}
@@ -68,10 +71,7 @@ func (s *Service) tellAdministrators(ctx context.Context, tx *store.Tx, actor ac
 	if err != nil {
 		return err
 	}
-	locale := actor.Origin.Locale
-	if locale == "" {
-		locale = text.English
-	}
+	locale := cmp.Or(actor.Origin.Locale, text.English)
 	for _, who := range all {
 		if who.ID == actor.ID || !who.Active() || who.Role != access.Admin {
 			continue
@@ -85,7 +85,7 @@ func (s *Service) tellAdministrators(ctx context.Context, tx *store.Tx, actor ac
 	return nil
 }
 
-func onApproval(code audit.ActionCode, a *access.Approval) audit.Action {
+func approvalAction(code audit.ActionCode, a *access.Approval) audit.Action {
 	details := map[string]any{"kind": string(a.Kind), "for": a.TargetName, "requested_by": a.Requester}
 	switch a.Kind {
 	case access.ApproveCredits:
@@ -105,48 +105,43 @@ func onApproval(code audit.ActionCode, a *access.Approval) audit.Action {
 
 // Approve does what another administrator has asked for, in their name. Both are in the log.
 func (s *Service) Approve(ctx context.Context, actor access.Actor, id string) (*access.Approval, error) {
-	noPassword() // not in the transaction: it takes its time
+	unusableHash() // not in the transaction: it takes its time
 	return s.decide(ctx, actor, id, access.ApprovalApproved, audit.ApprovalApproved,
-		func(a *access.Approval) error { return notOwn(actor, a) },
 		func(tx *store.Tx, a *access.Approval) error {
-			requester, err := s.administratorIn(tx, a.RequestedBy)
+			requester, err := s.lockAdministrator(tx, a.RequestedBy)
 			if err != nil {
 				return access.RequesterGone.Because(err)
 			}
-			return s.perform(ctx, tx, requester.Actor(access.Origin{}), a)
+			return s.performApproved(ctx, tx, requester.Actor(access.Origin{}), a)
 		})
 }
 
 // Refuse ends a request of another administrator.
 func (s *Service) Refuse(ctx context.Context, actor access.Actor, id string) (*access.Approval, error) {
-	return s.decide(ctx, actor, id, access.ApprovalRefused, audit.ApprovalRefused,
-		func(a *access.Approval) error { return notOwn(actor, a) },
-		func(*store.Tx, *access.Approval) error { return nil })
-}
-
-func notOwn(actor access.Actor, a *access.Approval) error {
-	if a.RequestedBy == actor.ID {
-		return access.OwnApproval
-	}
-	return nil
+	return s.decide(ctx, actor, id, access.ApprovalRefused, audit.ApprovalRefused, nil)
 }
 
 // Withdraw ends a request of one's own.
 func (s *Service) Withdraw(ctx context.Context, actor access.Actor, id string) (*access.Approval, error) {
-	return s.decide(ctx, actor, id, access.ApprovalWithdrawn, audit.ApprovalWithdrawn,
-		func(a *access.Approval) error {
-			if a.RequestedBy != actor.ID {
-				return access.NotYourApproval
-			}
-			return nil
-		}, func(*store.Tx, *access.Approval) error { return nil })
+	return s.decide(ctx, actor, id, access.ApprovalWithdrawn, audit.ApprovalWithdrawn, nil)
 }
 
-// decide ends an open request, in one transaction with what follows from it. Only people decide, at the pages: a token
-// or the command line is no second pair of eyes.
+// checkDecision refuses to decide a request of one's own, and to withdraw that of somebody else.
+func checkDecision(actor access.Actor, a *access.Approval, status access.ApprovalStatus) error {
+	switch own := a.RequestedBy == actor.ID; {
+	case own && status != access.ApprovalWithdrawn:
+		return access.OwnApproval
+	case !own && status == access.ApprovalWithdrawn:
+		return access.NotYourApproval
+	}
+	return nil
+}
+
+// decide ends an open request, in one transaction with what follows from it, nil: nothing. Only people decide, at the
+// pages: a token or the command line is no second pair of eyes.
 func (s *Service) decide(
 	ctx context.Context, actor access.Actor, id string, status access.ApprovalStatus, code audit.ActionCode,
-	allow func(*access.Approval) error, follow func(*store.Tx, *access.Approval) error,
+	follow func(*store.Tx, *access.Approval) error,
 ) (a *access.Approval, err error) {
 	if err := s.requireStaffChange(actor); err != nil {
 		return nil, err
@@ -163,22 +158,24 @@ func (s *Service) decide(
 		if err != nil {
 			return orNotFound(err, access.ApprovalNotFound)
 		}
-		if err := allow(asked); err != nil {
+		if err := checkDecision(actor, asked, status); err != nil {
 			return err
 		}
-		if err := holdStaff(tx, actor.ID, asked); err != nil {
+		if err := lockStaff(tx, actor.ID, asked); err != nil {
 			return err
 		}
-		if _, err := s.administratorIn(tx, actor.ID); err != nil {
+		if _, err := s.lockAdministrator(tx, actor.ID); err != nil {
 			return err
 		}
 		if a, err = tx.DecideApproval(id, status, actor.ID, actor.Name, s.now()); err != nil {
 			return orNotFound(err, access.ApprovalDecided)
 		}
-		if err := follow(tx, a); err != nil {
-			return err
+		if follow != nil {
+			if err := follow(tx, a); err != nil {
+				return err
+			}
 		}
-		return s.recordStaffAction(tx, actor, onApproval(code, a))
+		return s.recordStaffAction(tx, actor, approvalAction(code, a))
 	})
 	s.ForgetSessions()
 	if err := s.afterMail(err); err != nil {
@@ -187,9 +184,9 @@ func (s *Service) decide(
 	return a, nil
 }
 
-// holdStaff locks everybody whom a decision looks at, always in the same order, so that no transaction waits for
+// lockStaff locks everybody whom a decision looks at, always in the same order, so that no transaction waits for
 // another that waits for it.
-func holdStaff(tx *store.Tx, actorID string, a *access.Approval) error {
+func lockStaff(tx *store.Tx, actorID string, a *access.Approval) error {
 	ids := []string{actorID, a.RequestedBy}
 	if a.Kind == access.ApproveRole {
 		ids = append(ids, a.TargetID)
@@ -203,8 +200,8 @@ func holdStaff(tx *store.Tx, actorID string, a *access.Approval) error {
 	return nil
 }
 
-// perform does what was approved. The rules are those of the moment.
-func (s *Service) perform(ctx context.Context, tx *store.Tx, by access.Actor, a *access.Approval) error {
+// performApproved does what was approved. The rules are those of the moment.
+func (s *Service) performApproved(ctx context.Context, tx *store.Tx, by access.Actor, a *access.Approval) error {
 	switch d := a.Deed; a.Kind {
 	case access.ApproveCredits:
 		_, err := s.grantIn(ctx, tx, by, access.Tenant{AccountID: a.AccountID, Environment: d.Environment}, d.Amount, d.Note,
@@ -215,10 +212,11 @@ func (s *Service) perform(ctx context.Context, tx *store.Tx, by access.Actor, a 
 		if err != nil {
 			return orNotFound(err, access.ApprovalNotFound)
 		}
-		if promoted := who.Role != access.Admin && d.Role == access.Admin; !promoted {
-			return s.changeRoleIn(tx, by, who, d.Role)
+		promoted := who.Role != access.Admin && d.Role == access.Admin
+		if err := s.changeRoleIn(tx, by, who, d.Role); err != nil || !promoted {
+			return err
 		}
-		return errors.Join(s.changeRoleIn(tx, by, who, d.Role), s.renewCredentials(tx, by, who))
+		return s.renewCredentials(tx, by, who)
 	case access.ApproveInvitation:
 		_, err := s.inviteStaffIn(ctx, tx, by, d.Email, d.Name, d.Role)
 		return err
@@ -228,8 +226,8 @@ func (s *Service) perform(ctx context.Context, tx *store.Tx, by access.Actor, a 
 	return errors.New("service: unknown kind of approval " + string(a.Kind))
 }
 
-// noPassword is the hash of a password that nobody knows.
-var noPassword = sync.OnceValue(func() string { return access.HashPassword(access.NewPassword()) })
+// unusableHash is the hash of a password that nobody knows.
+var unusableHash = sync.OnceValue(func() string { return access.HashPassword(access.NewPassword()) })
 
 // renewCredentials ends everything that a new administrator could sign in with so far and mails them a link to choose a
 // new password: whoever has created them, or reset their password, may know the old one, and would be two people.
@@ -238,7 +236,7 @@ func (s *Service) renewCredentials(tx *store.Tx, by access.Actor, who *access.St
 		return access.FourEyesMail
 	}
 	if err := errors.Join(
-		tx.SetPassword(access.Desk, who.ID, noPassword()), tx.DeleteResets(access.Desk, who.ID),
+		tx.SetPassword(access.Desk, who.ID, unusableHash()), tx.DeleteResets(access.Desk, who.ID),
 		tx.RevokeStaffToken(who.ID), tx.ForgetDevices(access.Desk, who.ID),
 		signin.RemoveFactors(tx, access.Desk, who.ID),
 	); err != nil {
@@ -288,7 +286,7 @@ func (s *Service) ExpireApprovals(ctx context.Context, limit int) (int, error) {
 			return err
 		}
 		for _, a := range expired {
-			entry := onApproval(audit.ApprovalExpired, a)
+			entry := approvalAction(audit.ApprovalExpired, a)
 			entry.At, entry.StaffName = now, access.System.Name
 			if err := tx.AppendStaffAction(&entry); err != nil {
 				return err

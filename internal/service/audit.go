@@ -11,9 +11,6 @@ import (
 	"github.com/assayhq/assay/internal/store"
 )
 
-// auditActor returns the actor as the audit log of an account records it.
-func auditActor(a access.Actor) audit.Actor { return audit.By(a) }
-
 // AuditPage returns a page of the audit log of the actor's account, newest first, and how many events match.
 func (s *Service) AuditPage(
 	ctx context.Context, actor access.Actor, f audit.Filter, page, limit int,
@@ -27,7 +24,7 @@ func (s *Service) AuditPage(
 // record writes to the log of the portal what a transaction does to an account, and to its audit log where that has a
 // code for it. Every use case that changes something of an account calls it, at the end of its transaction.
 func (s *Service) record(tx *store.Tx, by access.Actor, e audit.Event) error {
-	e.At, e.Actor = s.now(), auditActor(by)
+	e.At, e.Actor = s.now(), audit.By(by)
 	if e.AccountID == "" {
 		e.AccountID = by.Tenant.AccountID
 	}
@@ -50,8 +47,8 @@ func (s *Service) RecordExport(ctx context.Context, actor access.Actor, what str
 	})
 }
 
-// canRead returns the refusal of an actor who may not read a log of their account: that of the portal is for owners.
-func canRead(actor access.Actor, l audit.Log) error {
+// requireLog returns the refusal of an actor who may not read a log of their account: that of the portal is for owners.
+func requireLog(actor access.Actor, l audit.Log) error {
 	if l == audit.PortalLog {
 		return actor.Require(access.ViewPortalLog)
 	}
@@ -63,7 +60,7 @@ func canRead(actor access.Actor, l audit.Log) error {
 func (s *Service) AuditEvents(
 	ctx context.Context, actor access.Actor, f audit.Filter, seq int64, limit int,
 ) ([]*audit.Event, int64, error) {
-	if err := canRead(actor, f.Log); err != nil {
+	if err := requireLog(actor, f.Log); err != nil {
 		return nil, 0, err
 	}
 	q := s.store.Lists(ctx)
@@ -101,7 +98,7 @@ func (s *Service) EachAuditEvent(
 
 // AuditEvent returns an event of a log of the actor's account by its sequence number.
 func (s *Service) AuditEvent(ctx context.Context, actor access.Actor, of audit.Log, seq int64) (*audit.Event, error) {
-	if err := canRead(actor, of); err != nil {
+	if err := requireLog(actor, of); err != nil {
 		return nil, err
 	}
 	e, err := s.store.AuditEvent(ctx, of, actor.Tenant.AccountID, seq)
@@ -118,25 +115,25 @@ func (s *Service) recordStaffAction(tx *store.Tx, by access.Actor, a audit.Actio
 	return tx.AppendStaffAction(&a)
 }
 
-// onStaff, onAccount, onUser and onKey are targets of actions.
-func onStaff(who *access.Staff) audit.ActionTarget {
+// staffTarget, accountTarget, userTarget and keyTarget are targets of actions.
+func staffTarget(who *access.Staff) audit.ActionTarget {
 	return audit.ActionTarget{Type: audit.OfStaff, ID: who.ID, Name: who.Email}
 }
 
-func onAccount(a *access.Account) audit.ActionTarget {
+func accountTarget(a *access.Account) audit.ActionTarget {
 	return audit.ActionTarget{Type: audit.OfAccount, ID: a.ID, Name: a.Name}
 }
 
-func onUser(u *access.User) audit.ActionTarget {
+func userTarget(u *access.User) audit.ActionTarget {
 	return audit.ActionTarget{Type: audit.OfUser, ID: u.ID, Name: u.Email}
 }
 
-func onKey(k *access.Key) audit.ActionTarget {
+func keyTarget(k *access.Key) audit.ActionTarget {
 	return audit.ActionTarget{Type: audit.OfKey, ID: k.ID, Name: k.Name}
 }
 
-// aboutUser is an event about a user of an account.
-func aboutUser(code audit.Code, u *access.User, metadata map[string]any) audit.Event {
+// userEvent is an event about a user of an account.
+func userEvent(code audit.Code, u *access.User, metadata map[string]any) audit.Event {
 	e := audit.Event{
 		AccountID: u.AccountID, UserID: u.ID, Code: code, Target: audit.Target{Type: audit.OnUser, ID: u.ID},
 		Metadata: map[string]any{"email": u.Email},
@@ -145,8 +142,8 @@ func aboutUser(code audit.Code, u *access.User, metadata map[string]any) audit.E
 	return e
 }
 
-// aboutOrder is an event about an order.
-func aboutOrder(code audit.Code, o *order.Order, metadata map[string]any) audit.Event {
+// orderEvent is an event about an order.
+func orderEvent(code audit.Code, o *order.Order, metadata map[string]any) audit.Event {
 	e := audit.Event{
 		AccountID: o.AccountID, Code: code, Target: audit.Target{Type: audit.OnOrder, ID: o.ID},
 		Metadata: map[string]any{"environment": string(o.Environment), "number": o.Number},
@@ -155,8 +152,8 @@ func aboutOrder(code audit.Code, o *order.Order, metadata map[string]any) audit.
 	return e
 }
 
-// onOrder is an action on an order of a customer.
-func onOrder(code audit.ActionCode, o *order.Order, details map[string]any) audit.Action {
+// orderAction is an action on an order of a customer.
+func orderAction(code audit.ActionCode, o *order.Order, details map[string]any) audit.Action {
 	return audit.Action{
 		Code: code, AccountID: o.AccountID, Target: audit.ActionTarget{Type: audit.OfOrder, ID: o.ID, Name: o.Number},
 		Details: details,

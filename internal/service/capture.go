@@ -3,13 +3,11 @@ package service
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/capture"
-	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/domain/text"
@@ -47,7 +45,7 @@ func (s *Service) CreateCaptureLink(
 		ID: store.NewID(), TokenHash: hash, Tenant: actor.Tenant, MadeBy: actor, ExternalID: n.ExternalID,
 		Locale: n.Locale, ReturnURL: n.ReturnURL, CreatedAt: now, ExpiresAt: now.Add(n.Life),
 	}
-	if err := s.aimCapture(ctx, actor, l, &n); err != nil {
+	if err := s.setCaptureTarget(ctx, actor, l, &n); err != nil {
 		return nil, "", err
 	}
 	err = s.store.Update(ctx, func(tx *store.Tx) error {
@@ -64,7 +62,7 @@ func (s *Service) CreateCaptureLink(
 		if err := tx.InsertCaptureLink(l); err != nil {
 			return err
 		}
-		return s.record(tx, actor, aboutCapture(audit.CaptureCreated, l))
+		return s.record(tx, actor, captureEvent(audit.CaptureCreated, l))
 	})
 	if err != nil {
 		return nil, "", err
@@ -76,8 +74,8 @@ func (s *Service) CreateCaptureLink(
 	return l, address, nil
 }
 
-// aimCapture sets what a link is for.
-func (s *Service) aimCapture(ctx context.Context, actor access.Actor, l *capture.Link, n *NewCaptureLink) error {
+// setCaptureTarget sets what a link is for.
+func (s *Service) setCaptureTarget(ctx context.Context, actor access.Actor, l *capture.Link, n *NewCaptureLink) error {
 	if n.OrderID == "" {
 		where, err := s.Catalog().Check(n.CategoryCode, n.BrandCode, n.ModelCode)
 		l.CategoryCode, l.BrandCode, l.ModelCode = where.Category, where.Brand, where.Model
@@ -115,11 +113,11 @@ func (s *Service) CaptureLink(ctx context.Context, actor access.Actor, id string
 	if err := actor.Require(access.ViewAccount); err != nil {
 		return nil, err
 	}
-	l, err := s.ownCapture(ctx, actor, id)
+	l, err := s.captureLink(ctx, actor, id)
 	if err != nil {
 		return nil, err
 	}
-	r := &CaptureRecord{Link: l, Item: s.itemOf(l), Photos: []CaptureURL{}}
+	r := &CaptureRecord{Link: l, Item: s.captureItem(l), Photos: []CaptureURL{}}
 	if r.Status, _, err = s.captureStatus(ctx, l); err != nil {
 		return nil, err
 	}
@@ -145,7 +143,7 @@ func (s *Service) CaptureLinks(
 	}
 	records := make([]CaptureRecord, len(links))
 	for i, l := range links {
-		records[i] = CaptureRecord{Link: l, Item: s.itemOf(l)}
+		records[i] = CaptureRecord{Link: l, Item: s.captureItem(l)}
 		if records[i].Status, _, err = s.captureStatus(ctx, l); err != nil {
 			return nil, err
 		}
@@ -153,18 +151,15 @@ func (s *Service) CaptureLinks(
 	return records, nil
 }
 
-// itemOf returns what a link is for, with the names that the catalog has now.
-func (s *Service) itemOf(l *capture.Link) order.Classification {
-	return classify(s.Catalog(), catalog.Context{Category: l.CategoryCode, Brand: l.BrandCode, Model: l.ModelCode})
+// captureItem returns what a link is for, with the names that the catalog has now.
+func (s *Service) captureItem(l *capture.Link) order.Classification {
+	return classify(s.Catalog(), l.Item())
 }
 
-func (s *Service) ownCapture(ctx context.Context, actor access.Actor, id string) (*capture.Link, error) {
-	id, ok := store.ParseID(id)
-	if !ok {
-		return nil, capture.NotFound
-	}
-	l, err := s.store.CaptureLink(ctx, actor.Tenant, id)
-	return l, orNotFound(err, capture.NotFound)
+func (s *Service) captureLink(ctx context.Context, actor access.Actor, id string) (*capture.Link, error) {
+	return byID(ctx, id, func(ctx context.Context, id string) (*capture.Link, error) {
+		return s.store.CaptureLink(ctx, actor.Tenant, id)
+	}, capture.NotFound)
 }
 
 // captureStatus returns the status of a link now, and the order that it is for. A link whose photo request was answered
@@ -187,7 +182,7 @@ func (s *Service) RevokeCaptureLink(ctx context.Context, actor access.Actor, id 
 	if err := actor.Require(access.ManageOrders); err != nil {
 		return err
 	}
-	l, err := s.ownCapture(ctx, actor, id)
+	l, err := s.captureLink(ctx, actor, id)
 	if err != nil {
 		return err
 	}
@@ -195,51 +190,16 @@ func (s *Service) RevokeCaptureLink(ctx context.Context, actor access.Actor, id 
 		if err := tx.RevokeCaptureLink(l, s.now()); err != nil {
 			return orNotFound(err, capture.NotFound)
 		}
-		return s.record(tx, actor, aboutCapture(audit.CaptureRevoked, l))
+		return s.record(tx, actor, captureEvent(audit.CaptureRevoked, l))
 	})
 }
 
-// aboutCapture is an event about a capture link.
-func aboutCapture(code audit.Code, l *capture.Link) audit.Event {
+// captureEvent is an event about a capture link.
+func captureEvent(code audit.Code, l *capture.Link) audit.Event {
 	return audit.Event{
 		AccountID: l.AccountID, Code: code, Target: audit.Target{Type: audit.OnCaptureLink, ID: l.ID},
 		Metadata: map[string]any{"environment": string(l.Environment), "external_id": nullable(l.ExternalID)},
 	}
-}
-
-// captureIndexes returns what a link asks for; o is the order that it is for.
-func (s *Service) captureIndexes(l *capture.Link, o *order.Order) []capture.Wanted {
-	indexes := s.Catalog().PhotoIndexes(catalog.Context{Category: l.CategoryCode, Brand: l.BrandCode, Model: l.ModelCode})
-	if o == nil {
-		wanted := make([]capture.Wanted, len(indexes))
-		for i, x := range indexes {
-			wanted[i] = capture.Wanted{
-				Code: x.Code, Name: x.Name, Required: x.Required, MaxPhotos: x.PhotoLimit, Example: exampleOf(x),
-			}
-		}
-		return wanted
-	}
-	wanted := make([]capture.Wanted, len(o.Requested))
-	for i := range o.Requested {
-		r := &o.Requested[i]
-		wanted[i] = capture.Wanted{
-			Code: r.IndexCode, Name: r.Name, Required: true, MaxPhotos: r.MaxPhotos, Example: r.ReferencePhotoURL,
-			Condition: r.Condition, Requirements: r.Requirements, Comment: r.Comment,
-		}
-		for _, x := range indexes {
-			if x.Code == r.IndexCode && wanted[i].Example == "" {
-				wanted[i].Example = exampleOf(x)
-			}
-		}
-	}
-	return wanted
-}
-
-func exampleOf(x *catalog.PhotoIndex) string {
-	if len(x.ExampleURLs) > 0 {
-		return x.ExampleURLs[0]
-	}
-	return ""
 }
 
 // Capture is what somebody sees who has the address of a capture link.
@@ -265,8 +225,8 @@ func (s *Service) Capture(ctx context.Context, token string) (*Capture, error) {
 	if c.Status, o, err = s.captureStatus(ctx, l); err != nil || c.Status != capture.Open {
 		return c, err
 	}
-	c.Wanted = s.captureIndexes(l, o)
-	c.Item = s.itemOf(l)
+	c.Wanted = capture.WantedOf(s.Catalog().PhotoIndexes(l.Item()), o)
+	c.Item = s.captureItem(l)
 	return c, nil
 }
 
@@ -279,8 +239,8 @@ func (s *Service) OpenCapture(ctx context.Context, token string) (*Capture, erro
 	return c, err
 }
 
-// errHave says that a photo with the same key is already there.
-var errHave = errors.New("the photo is already there")
+// errPhotoExists says that a photo with the same key is already there.
+var errPhotoExists = errors.New("the photo is already there")
 
 // AddCapturePhoto stores a photo of an index for a link. The key is the page's: sent again, the photo is not stored
 // again.
@@ -290,8 +250,8 @@ func (s *Service) AddCapturePhoto(ctx context.Context, c *Capture, key, index st
 		if err != nil {
 			return err
 		}
-		if hasKey(l, key) {
-			return errHave
+		if l.Photo(key) != nil {
+			return errPhotoExists
 		}
 		if err := l.CheckPhoto(c.Wanted, index); err != nil {
 			return err
@@ -302,20 +262,16 @@ func (s *Service) AddCapturePhoto(ctx context.Context, c *Capture, key, index st
 		}
 		return tx.AddCapturePhoto(l, capture.Photo{Key: key, IndexCode: index, Name: rows[0].Name})
 	})
-	if errors.Is(err, errHave) {
+	if errors.Is(err, errPhotoExists) {
 		return nil
 	}
 	return err
 }
 
-func hasKey(l *capture.Link, key string) bool {
-	return slices.ContainsFunc(l.Photos, func(p capture.Photo) bool { return p.Key == key })
-}
-
 // CheckCapturePhoto tells whether a photo with the key is there already, and refuses one that AddCapturePhoto would
 // refuse, before its file is read.
 func (s *Service) CheckCapturePhoto(c *Capture, key, index string) (have bool, err error) {
-	if hasKey(c.Link, key) {
+	if c.Photo(key) != nil {
 		return true, nil
 	}
 	return false, c.CheckPhoto(c.Wanted, index)
@@ -340,14 +296,14 @@ func (s *Service) RemoveCapturePhoto(ctx context.Context, c *Capture, key string
 		if err != nil {
 			return err
 		}
-		at := slices.IndexFunc(l.Photos, func(p capture.Photo) bool { return p.Key == key })
-		if at < 0 {
+		taken := l.Photo(key)
+		if taken == nil {
 			return nil
 		}
 		if err := tx.RemoveCapturePhoto(l, key); err != nil {
 			return err
 		}
-		return tx.ReleasePhotos([]string{l.Photos[at].Name}, nil)
+		return tx.ReleasePhotos([]string{taken.Name}, nil)
 	})
 }
 

@@ -92,7 +92,7 @@ func (s *Service) ImportCatalog(
 		if err != nil {
 			return err
 		}
-		return s.recordStaffAction(tx, actor, catalogImported(version, len(changes)))
+		return s.recordStaffAction(tx, actor, catalogImportAction(version, len(changes)))
 	}); err != nil {
 		return nil, err
 	}
@@ -100,8 +100,8 @@ func (s *Service) ImportCatalog(
 	return changes, s.RefreshCatalog(ctx)
 }
 
-// catalogImported is the entry of the log of administration for a new catalog.
-func catalogImported(version int64, changes int) audit.Action {
+// catalogImportAction is the entry of the log of administration for a new catalog.
+func catalogImportAction(version int64, changes int) audit.Action {
 	number := strconv.FormatInt(version, 10)
 	return audit.Action{
 		Code: audit.CatalogImported, Target: audit.ActionTarget{Type: audit.OfCatalog, ID: number, Name: number},
@@ -178,13 +178,9 @@ func (s *Service) CatalogPlan(ctx context.Context, actor access.Actor, draftID s
 	if err := actor.Require(access.Administer); err != nil {
 		return nil, err
 	}
-	id, ok := store.ParseID(draftID)
-	if !ok {
-		return nil, fault.Missing("draft")
-	}
-	d, err := s.store.CatalogDraft(ctx, id)
+	d, err := byID(ctx, draftID, s.store.CatalogDraft, fault.Missing("draft"))
 	if err != nil {
-		return nil, orNotFound(err, fault.Missing("draft"))
+		return nil, err
 	}
 	version, _, err := s.store.CatalogState(ctx)
 	if err != nil {
@@ -222,7 +218,7 @@ func (s *Service) ConfirmCatalog(ctx context.Context, actor access.Actor, draftI
 		if err != nil {
 			return err
 		}
-		return s.recordStaffAction(tx, actor, catalogImported(plan.Draft.BaseVersion+1, len(plan.Changes)))
+		return s.recordStaffAction(tx, actor, catalogImportAction(plan.Draft.BaseVersion+1, len(plan.Changes)))
 	})
 	if err != nil {
 		return nil, err

@@ -39,9 +39,9 @@ func newSigners(box *secret.Box) map[access.Environment]*certificate.Signer {
 // supersededReason is told where a Test order was moved on by its developer.
 const supersededReason = "The simulated result was replaced."
 
-// certify issues the certificate of an order that has just become authentic, in the transaction of that move: it says
-// what the verdict says, whatever is changed afterwards.
-func (s *Service) certify(ctx context.Context, tx *store.Tx, o *order.Order) error {
+// issueCertificate issues the certificate of an order that has just become authentic, in the transaction of that move:
+// it says what the verdict says, whatever is changed afterwards.
+func (s *Service) issueCertificate(ctx context.Context, tx *store.Tx, o *order.Order) error {
 	signer := s.signers[o.Environment]
 	if o.Status != order.Completed || o.Outcome != order.Authentic || o.CertificateID == "" || signer == nil {
 		return nil
@@ -98,11 +98,8 @@ func (s *Service) Certificate(ctx context.Context, id string) (*certificate.Issu
 		return nil, CertificateNotFound
 	}
 	c, err := s.store.Certificate(ctx, id)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, CertificateNotFound
-	}
 	if err != nil {
-		return nil, err
+		return nil, orNotFound(err, CertificateNotFound)
 	}
 	if _, err := c.Verify(s.CertificateKeys()); err != nil {
 		s.log.ErrorContext(ctx, "a certificate was changed in the database", "certificate", id, "error", err)
@@ -156,12 +153,12 @@ func (s *Service) RevokeCertificate(ctx context.Context, actor access.Actor, id,
 	reason = strings.TrimSpace(text.Storable(reason, maxRevocationReason+1))
 	switch n := utf8.RuneCountInString(reason); {
 	case n == 0:
-		return fault.Validation(fault.Problem{Field: "reason", Code: "required", Message: "is required"})
+		return fault.InvalidField("reason", "required", "is required")
 	case n > maxRevocationReason:
-		return fault.Validation(fault.Problem{Field: "reason", Code: "max_length", Message: "must be at most 500 characters"})
+		return fault.InvalidField("reason", "max_length", "must be at most 500 characters")
 	}
 	if s.needsApproval(actor) {
-		return s.askToRevoke(ctx, actor, id, reason)
+		return s.requestRevocation(ctx, actor, id, reason)
 	}
 	return s.store.Update(ctx, func(tx *store.Tx) error { return s.revokeIn(ctx, tx, actor, id, reason) })
 }
@@ -169,8 +166,8 @@ func (s *Service) RevokeCertificate(ctx context.Context, actor access.Actor, id,
 // certificateRevoked is the refusal to revoke a certificate twice.
 var certificateRevoked = fault.New(fault.Conflict, "certificate-revoked", "The certificate is revoked already.")
 
-// askToRevoke asks another administrator to approve a revocation.
-func (s *Service) askToRevoke(ctx context.Context, actor access.Actor, id, reason string) error {
+// requestRevocation asks another administrator to approve a revocation.
+func (s *Service) requestRevocation(ctx context.Context, actor access.Actor, id, reason string) error {
 	c, err := s.store.Certificate(ctx, id)
 	if err != nil {
 		return orNotFound(err, CertificateNotFound)
@@ -182,7 +179,7 @@ func (s *Service) askToRevoke(ctx context.Context, actor access.Actor, id, reaso
 	if err != nil {
 		return err
 	}
-	return s.ask(ctx, actor, access.Approval{
+	return s.requestApproval(ctx, actor, access.Approval{
 		Kind: access.ApproveRevocation, AccountID: o.AccountID, TargetID: c.ID, TargetName: o.Number,
 		Deed: access.ApprovedDeed{Reason: reason},
 	})

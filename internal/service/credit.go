@@ -27,9 +27,9 @@ func (s *Service) Balance(ctx context.Context, tenant access.Tenant) (int64, err
 	return s.store.Balance(ctx, tenant.AccountID, tenant.Environment)
 }
 
-// aloneFor is for how long what an administrator has done alone counts when a second one may be needed: many small
-// changes are a large one.
-const aloneFor = 24 * time.Hour
+// soloGrantWindow is for how long what an administrator has done alone counts when a second one may be needed: many
+// small changes are a large one.
+const soloGrantWindow = 24 * time.Hour
 
 // GrantCredits changes a balance by a ledger entry and returns the balance after it. The amount may be negative, the
 // balance may not become so. It returns access.ApprovalRequested where a second administrator has to approve.
@@ -66,7 +66,7 @@ func (s *Service) GrantCredits(
 	if err != nil {
 		return 0, orNotFound(err, fault.Missing("account"))
 	}
-	return 0, s.ask(ctx, actor, access.Approval{
+	return 0, s.requestApproval(ctx, actor, access.Approval{
 		Kind: access.ApproveCredits, AccountID: account.ID, TargetID: account.ID, TargetName: account.Name,
 		Deed: access.ApprovedDeed{Environment: t.Environment, Amount: amount, Note: note},
 	})
@@ -80,12 +80,12 @@ const approvalDetail = "approval"
 func (s *Service) grantedAlone(
 	ctx context.Context, tx *store.Tx, actor access.Actor, accountID string,
 ) (sum int64, err error) {
-	if _, err := s.administratorIn(tx, actor.ID); err != nil {
+	if _, err := s.lockAdministrator(tx, actor.ID); err != nil {
 		return 0, err
 	}
 	const page = 500
 	filter := audit.ActionFilter{
-		Code: audit.CreditsGranted, StaffID: actor.ID, AccountID: accountID, From: new(s.now().Add(-aloneFor)),
+		Code: audit.CreditsGranted, StaffID: actor.ID, AccountID: accountID, From: new(s.now().Add(-soloGrantWindow)),
 	}
 	for cursor := (audit.ActionCursor{}); ; {
 		done, err := tx.StaffActions(ctx, filter, cursor, page)
@@ -117,7 +117,7 @@ func (s *Service) grantIn(
 	if err != nil {
 		return 0, err
 	}
-	if err := s.record(tx, actor, aboutCredits(t, amount)); err != nil {
+	if err := s.record(tx, actor, creditsEvent(t, amount)); err != nil {
 		return 0, err
 	}
 	details := map[string]any{"environment": string(t.Environment), "amount": amount, "balance": balance, "note": note}
@@ -125,7 +125,7 @@ func (s *Service) grantIn(
 		details[approvalDetail] = approval
 	}
 	return balance, s.recordStaffAction(tx, actor, audit.Action{
-		Code: audit.CreditsGranted, AccountID: account.ID, Target: onAccount(account), Details: details,
+		Code: audit.CreditsGranted, AccountID: account.ID, Target: accountTarget(account), Details: details,
 	})
 }
 
@@ -135,9 +135,8 @@ func (s *Service) SetLowCredits(ctx context.Context, actor access.Actor, below i
 	if err := actor.Require(access.ManageAccount); err != nil {
 		return err
 	}
-	if below < 0 || below > credit.MaxCredits {
-		rule := fmt.Sprintf("must be a whole number from 0 to %d", int64(credit.MaxCredits))
-		return fault.Validation(fault.Problem{Field: "below", Code: "range", Message: rule})
+	if err := checkCredits("below", below); err != nil {
+		return err
 	}
 	return s.store.Update(ctx, func(tx *store.Tx) error {
 		if err := tx.SetLowCredits(actor.Tenant.AccountID, access.Live, below); err != nil {
@@ -150,8 +149,17 @@ func (s *Service) SetLowCredits(ctx context.Context, actor access.Actor, below i
 	})
 }
 
-// aboutCredits is an event about a change of a balance that no order has made.
-func aboutCredits(t access.Tenant, amount int64) audit.Event {
+// checkCredits checks a field with a number of credits.
+func checkCredits(field string, credits int64) error {
+	if credits < 0 || credits > credit.MaxCredits {
+		rule := fmt.Sprintf("must be a whole number from 0 to %d", int64(credit.MaxCredits))
+		return fault.InvalidField(field, "range", rule)
+	}
+	return nil
+}
+
+// creditsEvent is an event about a change of a balance that no order has made.
+func creditsEvent(t access.Tenant, amount int64) audit.Event {
 	return audit.Event{
 		AccountID: t.AccountID, Code: audit.CreditsChanged, Target: audit.Target{Type: audit.OnAccount, ID: t.AccountID},
 		Metadata: map[string]any{"environment": string(t.Environment), "amount": amount},

@@ -39,18 +39,11 @@ func (s *Service) Delivery(
 }
 
 func (s *Service) delivery(ctx context.Context, actor access.Actor, id string) (*webhook.Delivery, error) {
-	id, ok := store.ParseID(id)
-	if !ok {
+	d, err := byID(ctx, id, s.store.Delivery, webhook.DeliveryNotFound())
+	if err == nil && !actor.Sees(d.Tenant) {
 		return nil, webhook.DeliveryNotFound()
 	}
-	d, err := s.store.Delivery(ctx, id)
-	if err != nil {
-		return nil, orNotFound(err, webhook.DeliveryNotFound())
-	}
-	if !actor.Sees(d.Tenant) {
-		return nil, webhook.DeliveryNotFound()
-	}
-	return d, nil
+	return d, err
 }
 
 // hiddenToken stands for an OAuth2 token.
@@ -224,10 +217,10 @@ func (s *Service) FailPausedDeliveries(ctx context.Context, limit int) (n int, e
 	return n, nil
 }
 
-// TellFailingEndpoints queues a mail to the owners of each endpoint, of up to limit, that has acknowledged nothing for
-// webhook.FailingAfter since an attempt failed, and returns how many there were. Nothing more is said of an endpoint
-// until it has acknowledged a delivery.
-func (s *Service) TellFailingEndpoints(ctx context.Context, limit int) (told int, err error) {
+// NotifyFailingEndpoints queues a mail to the owners of each endpoint, of up to limit, that has acknowledged nothing
+// for webhook.FailingAfter since an attempt failed, and returns how many there were. Nothing more is said of an
+// endpoint until it has acknowledged a delivery.
+func (s *Service) NotifyFailingEndpoints(ctx context.Context, limit int) (told int, err error) {
 	if !s.SendsMail() {
 		return 0, nil
 	}
@@ -247,7 +240,7 @@ func (s *Service) TellFailingEndpoints(ctx context.Context, limit int) (told int
 			return err
 		}
 		for _, f := range failing {
-			if err := s.tellFailing(tx, f, now); err != nil {
+			if err := s.notifyFailing(tx, f, now); err != nil {
 				return err
 			}
 			told++
@@ -257,7 +250,7 @@ func (s *Service) TellFailingEndpoints(ctx context.Context, limit int) (told int
 	return told, s.afterMail(err)
 }
 
-func (s *Service) tellFailing(tx *store.Tx, f store.FailingEndpoint, now time.Time) error {
+func (s *Service) notifyFailing(tx *store.Tx, f store.FailingEndpoint, now time.Time) error {
 	first, err := tx.TellFailing(f.ID, now)
 	if err != nil || !first {
 		return err
@@ -267,7 +260,7 @@ func (s *Service) tellFailing(tx *store.Tx, f store.FailingEndpoint, now time.Ti
 		return err
 	}
 	page := s.publicURL + "/portal/" + string(e.Environment) + "/webhooks/" + e.ID
-	return s.tellOwners(tx, e.AccountID, func(a *access.Account) letter.Letter {
+	return s.notifyOwners(tx, e.AccountID, func(a *access.Account) letter.Letter {
 		return letter.EndpointFails(a.Locale, a.Name, e.Environment, e.URL, f.Since, page)
 	})
 }

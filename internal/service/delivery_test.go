@@ -160,7 +160,7 @@ func TestFailingEndpoints(t *testing.T) {
 		e := endpoint(t, s, s.Live, "hook", webhook.Events...)
 		told := func(want bool) []*service.OutgoingMail {
 			t.Helper()
-			n, err := s.Service.TellFailingEndpoints(t.Context(), 100)
+			n, err := s.Service.NotifyFailingEndpoints(t.Context(), 100)
 			must.NoError(t, err)
 			if !want {
 				s.WantMails(t)
@@ -228,13 +228,13 @@ func TestFailingEndpoints_NoMail(t *testing.T) {
 		e := endpoint(t, s, s.Test, "hook", webhook.Events...)
 		attempts(t, s, e, actor, 500)
 		s.Clock.Advance(time.Hour)
-		n, err := s.Service.TellFailingEndpoints(t.Context(), 100)
+		n, err := s.Service.NotifyFailingEndpoints(t.Context(), 100)
 		must.NoError(t, err)
 		if n != 0 {
 			t.Errorf("%d endpoints were told about", n)
 		}
 		s.Reconfigure(t, shop.WithMail)
-		n, err = s.Service.TellFailingEndpoints(t.Context(), 100)
+		n, err = s.Service.NotifyFailingEndpoints(t.Context(), 100)
 		must.NoError(t, err)
 		if n != 1 {
 			t.Errorf("%d endpoints were told about with a mail server", n)

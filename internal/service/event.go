@@ -58,8 +58,8 @@ func eventOf(s order.Status) (webhook.Event, bool) {
 	return "", false
 }
 
-// emit stores the event, and puts one delivery for each endpoint that wants it into the outbox.
-func (s *Service) emit(ctx context.Context, tx *store.Tx, o *order.Order) error {
+// emitEvent stores the event, and puts one delivery for each endpoint that wants it into the outbox.
+func (s *Service) emitEvent(ctx context.Context, tx *store.Tx, o *order.Order) error {
 	event, ok := eventOf(o.Status)
 	if !ok {
 		return nil

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -57,13 +58,13 @@ func (s *Service) Invite(
 		if err := s.PostLetter(tx, accountID, email, mail, l); err != nil {
 			return err
 		}
-		return s.record(tx, actor, aboutInvitation(audit.UserInvited, l))
+		return s.record(tx, actor, invitationEvent(audit.UserInvited, l))
 	})
-	return s.handOver(address), s.afterMail(err)
+	return s.unlessMailed(address), s.afterMail(err)
 }
 
-// aboutInvitation is an event about an invitation to an account.
-func aboutInvitation(code audit.Code, l *access.Link) audit.Event {
+// invitationEvent is an event about an invitation to an account.
+func invitationEvent(code audit.Code, l *access.Link) audit.Event {
 	return audit.Event{
 		AccountID: l.AccountID, Code: code, Target: audit.Target{Type: audit.OnInvitation, ID: l.ID},
 		Metadata: map[string]any{"email": l.Email, "role": l.Role},
@@ -109,16 +110,13 @@ func (s *Service) Uninvite(ctx context.Context, actor access.Actor, id string) e
 		if err := tx.DeleteInvitation(access.Portal, actor.Tenant.AccountID, id); err != nil {
 			return err
 		}
-		return s.record(tx, actor, aboutInvitation(audit.UserUninvited, l))
+		return s.record(tx, actor, invitationEvent(audit.UserUninvited, l))
 	})
-	if errors.Is(err, store.ErrNotFound) {
-		return signin.LinkUnusable
-	}
-	return err
+	return orNotFound(err, signin.LinkUnusable)
 }
 
-// handOver is the address of a link that has to be handed over: none when it is sent by mail.
-func (s *Service) handOver(address string) string {
+// unlessMailed is the address of a link that has to be handed over: none when it is sent by mail.
+func (s *Service) unlessMailed(address string) string {
 	if s.SendsMail() {
 		return ""
 	}
@@ -138,18 +136,18 @@ func (s *Service) InviteStaff(
 		return "", err
 	}
 	if s.needsApproval(actor) && role == access.Admin {
-		return "", s.askToInvite(ctx, actor, email, name, role)
+		return "", s.requestInvitation(ctx, actor, email, name, role)
 	}
 	err = s.store.Update(ctx, func(tx *store.Tx) error {
 		address, err = s.inviteStaffIn(ctx, tx, actor, email, name, role)
 		return err
 	})
-	return s.handOver(address), s.afterMail(err)
+	return s.unlessMailed(address), s.afterMail(err)
 }
 
-// askToInvite asks another administrator to approve the invitation of a further one. The link is mailed: whoever it
-// passed could use it themselves.
-func (s *Service) askToInvite(
+// requestInvitation asks another administrator to approve the invitation of a further one. The link is mailed: whoever
+// it passed could use it themselves.
+func (s *Service) requestInvitation(
 	ctx context.Context, actor access.Actor, email, name string, role access.StaffRole,
 ) error {
 	if !s.SendsMail() {
@@ -160,7 +158,7 @@ func (s *Service) askToInvite(
 	} else if !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
-	return s.ask(ctx, actor, access.Approval{
+	return s.requestApproval(ctx, actor, access.Approval{
 		Kind: access.ApproveInvitation, TargetName: name + " <" + email + ">",
 		Deed: access.ApprovedDeed{Email: email, Name: name, Role: role},
 	})
@@ -170,10 +168,6 @@ func (s *Service) askToInvite(
 func (s *Service) inviteStaffIn(
 	ctx context.Context, tx *store.Tx, actor access.Actor, email, name string, role access.StaffRole,
 ) (address string, err error) {
-	locale := actor.Origin.Locale
-	if locale == "" {
-		locale = text.English
-	}
 	if _, err := tx.StaffByEmail(ctx, email); err == nil {
 		return "", staffEmailTaken
 	} else if !errors.Is(err, store.ErrNotFound) {
@@ -186,14 +180,14 @@ func (s *Service) inviteStaffIn(
 	if address, err = s.SignIn(access.Desk).MakeLink(tx, l); err != nil {
 		return "", err
 	}
-	mail := letter.InviteStaff(locale, role, actor.Name, address, access.InvitationLife)
+	mail := letter.InviteStaff(cmp.Or(actor.Origin.Locale, text.English), role, actor.Name, address, access.InvitationLife)
 	if err := s.PostLetter(tx, "", email, mail, l); err != nil {
 		return "", err
 	}
-	return address, s.recordStaffAction(tx, actor, onInvitation(audit.StaffInvited, l))
+	return address, s.recordStaffAction(tx, actor, invitationAction(audit.StaffInvited, l))
 }
 
-func onInvitation(code audit.ActionCode, l *access.Link) audit.Action {
+func invitationAction(code audit.ActionCode, l *access.Link) audit.Action {
 	return audit.Action{
 		Code: code, Target: audit.ActionTarget{Type: audit.OfStaff, ID: l.ID, Name: l.Email},
 		Details: map[string]any{"role": l.Role},
@@ -237,10 +231,7 @@ func (s *Service) UninviteStaff(ctx context.Context, actor access.Actor, id stri
 		if err := tx.DeleteInvitation(access.Desk, "", l.ID); err != nil {
 			return err
 		}
-		return s.recordStaffAction(tx, actor, onInvitation(audit.StaffUninvited, l))
+		return s.recordStaffAction(tx, actor, invitationAction(audit.StaffUninvited, l))
 	})
-	if errors.Is(err, store.ErrNotFound) {
-		return signin.LinkUnusable
-	}
-	return err
+	return orNotFound(err, signin.LinkUnusable)
 }

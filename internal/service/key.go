@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -145,12 +144,8 @@ func (s *Service) Key(ctx context.Context, actor access.Actor, id string) (*acce
 
 // keyFor returns a key that exists for the actor, or access.KeyNotFound.
 func keyFor(ctx context.Context, q store.Queries, actor access.Actor, id string) (*access.Key, error) {
-	id, ok := store.ParseID(id)
-	if !ok {
-		return nil, access.KeyNotFound
-	}
-	k, err := q.Key(ctx, id)
-	if errors.Is(err, store.ErrNotFound) || err == nil && !actor.Sees(k.Tenant) {
+	k, err := byID(ctx, id, q.Key, access.KeyNotFound)
+	if err == nil && !actor.Sees(k.Tenant) {
 		return nil, access.KeyNotFound
 	}
 	return k, err
@@ -291,13 +286,13 @@ func (s *Service) recordKeyAction(
 	tx *store.Tx, actor access.Actor, code audit.ActionCode, k *access.Key, details map[string]any,
 ) error {
 	return s.recordStaffAction(
-		tx, actor, audit.Action{Code: code, AccountID: k.AccountID, Target: onKey(k), Details: details},
+		tx, actor, audit.Action{Code: code, AccountID: k.AccountID, Target: keyTarget(k), Details: details},
 	)
 }
 
 func keyEvent(code audit.Code, k *access.Key, actor access.Actor, userID string, at time.Time) *audit.Event {
 	return &audit.Event{
-		AccountID: k.AccountID, UserID: userID, At: at, Code: code, Actor: auditActor(actor),
+		AccountID: k.AccountID, UserID: userID, At: at, Code: code, Actor: audit.By(actor),
 		Target:   audit.Target{Type: audit.OnAPIKey, ID: k.ID},
 		Metadata: map[string]any{"name": k.Name, "environment": string(k.Environment), "scopes": k.Scopes},
 	}
@@ -325,12 +320,8 @@ func (s *Service) Authenticate(ctx context.Context, token, address string) (*acc
 	k, ok := s.keys.Get(sum, now)
 	if !ok {
 		var err error
-		k, err = s.store.KeyByHash(ctx, sum.String())
-		if errors.Is(err, store.ErrNotFound) {
-			return nil, access.Unauthenticated
-		}
-		if err != nil {
-			return nil, err
+		if k, err = s.store.KeyByHash(ctx, sum.String()); err != nil {
+			return nil, orNotFound(err, access.Unauthenticated)
 		}
 		s.keys.Put(sum, k, now)
 		if k.UsableAt(now) && k.Networks.Allow(address) {

@@ -36,8 +36,8 @@ func (s *Service) afterMail(err error) error {
 	return err
 }
 
-// addressed is what a queued mail holds sealed: a letter and whom it goes to.
-type addressed struct {
+// mailContent is what a queued mail holds sealed: a letter and whom it goes to.
+type mailContent struct {
 	To     string        `json:"to"`
 	Letter letter.Letter `json:"letter"`
 }
@@ -49,7 +49,7 @@ func (s *Service) PostLetter(tx *store.Tx, accountID, to string, l letter.Letter
 	if link != nil {
 		m.LinkID = link.ID
 	}
-	return s.QueueMail(tx, m, addressed{To: to, Letter: l})
+	return s.QueueMail(tx, m, mailContent{To: to, Letter: l})
 }
 
 // QueueMail queues a mail, or something that becomes one; its content is sealed. Without a mail server nothing is
@@ -67,8 +67,8 @@ func (s *Service) QueueMail(tx *store.Tx, m *store.Mail, content any) error {
 	return tx.InsertMail(m)
 }
 
-// unseal reads what QueueMail has sealed.
-func (s *Service) unseal(m *store.Mail, content any) error {
+// openMailContent reads what QueueMail has sealed.
+func (s *Service) openMailContent(m *store.Mail, content any) error {
 	plain, err := s.secrets.Open(m.Sealed, mailContext(m.ID))
 	if err != nil {
 		return err
@@ -78,16 +78,16 @@ func (s *Service) unseal(m *store.Mail, content any) error {
 
 func mailContext(id string) string { return "mail " + id }
 
-// tellLowBalance queues a notice to every owner of an account that a charge took its balance below what they have set.
-// It is in the transaction of the charge, and runs only when that has happened.
-func (s *Service) tellLowBalance(tx *store.Tx, accountID string, c store.Charge) error {
-	return s.tellOwners(tx, accountID, func(a *access.Account) letter.Letter {
+// notifyLowBalance queues a notice to every owner of an account that a charge took its balance below what they have
+// set. It is in the transaction of the charge, and runs only when that has happened.
+func (s *Service) notifyLowBalance(tx *store.Tx, accountID string, c store.Charge) error {
+	return s.notifyOwners(tx, accountID, func(a *access.Account) letter.Letter {
 		return letter.FewCredits(a.Locale, a.Name, c.Credits, c.LowCredits, s.publicURL+"/portal/live/credits")
 	})
 }
 
-// tellOwners queues a letter to every owner of an account.
-func (s *Service) tellOwners(tx *store.Tx, accountID string, write func(*access.Account) letter.Letter) error {
+// notifyOwners queues a letter to every owner of an account.
+func (s *Service) notifyOwners(tx *store.Tx, accountID string, write func(*access.Account) letter.Letter) error {
 	ctx := tx.Context()
 	account, err := tx.Account(ctx, accountID)
 	if err != nil {
@@ -153,7 +153,7 @@ func (s *Service) NextMail(ctx context.Context) (*OutgoingMail, error) {
 		if err != nil {
 			return nil, err
 		}
-		out, err := s.open(ctx, m)
+		out, err := s.openMail(ctx, m)
 		if err != nil || out != nil {
 			return out, err
 		}
@@ -169,14 +169,14 @@ func (s *Service) NextMailDue(ctx context.Context) (time.Time, error) {
 	return due, err
 }
 
-// open returns the mail that was claimed, or nil when there is nothing to send in it.
-func (s *Service) open(ctx context.Context, m *store.Mail) (*OutgoingMail, error) {
+// openMail returns the mail that was claimed, or nil when there is nothing to send in it.
+func (s *Service) openMail(ctx context.Context, m *store.Mail) (*OutgoingMail, error) {
 	if m.Kind == signin.ResetRequest {
 		return nil, s.answerReset(ctx, m)
 	}
 	out := &OutgoingMail{ID: m.ID, AccountID: m.AccountID, Attempts: m.Attempts, CreatedAt: m.CreatedAt, row: m}
-	var content addressed
-	if err := s.unseal(m, &content); err != nil {
+	var content mailContent
+	if err := s.openMailContent(m, &content); err != nil {
 		s.log.ErrorContext(ctx, "a queued mail cannot be read", "mail_id", m.ID, "error", err)
 		return nil, s.MailRefused(ctx, out, mailUnreadable)
 	}
@@ -187,7 +187,7 @@ func (s *Service) open(ctx context.Context, m *store.Mail) (*OutgoingMail, error
 // answerReset makes the link and its mail where somebody has the email; either way the request is done.
 func (s *Service) answerReset(ctx context.Context, m *store.Mail) error {
 	var r signin.RequestedReset
-	if err := s.unseal(m, &r); err != nil {
+	if err := s.openMailContent(m, &r); err != nil {
 		s.log.ErrorContext(ctx, "a request for a link cannot be read", "mail_id", m.ID, "error", err)
 		return s.finishMail(ctx, func(tx *store.Tx) error { return tx.FailMail(m, mailUnreadable, s.now()) })
 	}

@@ -42,7 +42,7 @@ var errEmptyQueue = errors.New("the queue is empty")
 func (s *Service) takeNext(
 	ctx context.Context, actor access.Actor, part order.Part, unless []string,
 ) (*OrderRecord, error) {
-	next := func(_ context.Context, tx *store.Tx, _ access.Actor, _ string) (*order.Order, error) {
+	next := func(tx *store.Tx) (*order.Order, error) {
 		id, err := tx.NextQueued(part, unless)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil, errEmptyQueue
@@ -52,7 +52,7 @@ func (s *Service) takeNext(
 		}
 		return tx.OrderForUpdate(id)
 	}
-	r, err := s.reviewLocked(ctx, actor, "", next, func(tx *store.Tx, o *order.Order, now time.Time) error {
+	r, err := s.reviewLocked(ctx, actor, next, func(tx *store.Tx, o *order.Order, now time.Time) error {
 		return s.claim(ctx, tx, actor, o, now)
 	})
 	if errors.Is(err, errEmptyQueue) {
@@ -144,15 +144,13 @@ func (s *Service) ReassignOrder(ctx context.Context, actor access.Actor, id, toS
 	return s.reviewOrder(ctx, actor, id, func(tx *store.Tx, o *order.Order, now time.Time) error {
 		to, err := tx.StaffForUpdate(toStaffID)
 		if errors.Is(err, store.ErrNotFound) || err == nil && !to.Active() {
-			return fault.Validation(fault.Problem{
-				Field: "assignee_id", Code: "unknown", Message: "is not the id of an active staff user",
-			})
+			return fault.InvalidField("assignee_id", "unknown", "is not the id of an active staff user")
 		}
 		if err != nil {
 			return err
 		}
 		details := map[string]any{"assignee": staffDetail(to)}
-		if err := s.recordStaffAction(tx, actor, onOrder(audit.OrderReassigned, o, details)); err != nil {
+		if err := s.recordStaffAction(tx, actor, orderAction(audit.OrderReassigned, o, details)); err != nil {
 			return err
 		}
 		if o.Status != order.Processing || o.Environment != access.Live {

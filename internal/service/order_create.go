@@ -78,7 +78,7 @@ func (s *Service) CreateOrder(
 		},
 	})
 	if unknown, ok := errors.AsType[*store.UnknownPhotoError](err); ok {
-		return nil, photo.Unsupported(draftField(unknown.Position), "")
+		return nil, photo.Unsupported(photoField(unknown.Position), "")
 	}
 	switch {
 	case errors.Is(err, store.ErrExists):
@@ -105,7 +105,7 @@ func (s *Service) afterPhotos(
 ) error {
 	known, err := s.store.KnownPhotos(ctx, tenant, photoNames(photos))
 	if err == nil {
-		err = checkKnown(photos, known, draftField)
+		err = checkKnownPhotos(photos, known, photoField)
 	}
 	return cmp.Or(err, refusal)
 }
@@ -117,7 +117,7 @@ func (s *Service) afterCreation(
 ) func(*store.Tx) error {
 	switch {
 	case lowBalance:
-		return func(tx *store.Tx) error { return s.tellLowBalance(tx, o.AccountID, c) }
+		return func(tx *store.Tx) error { return s.notifyLowBalance(tx, o.AccountID, c) }
 	case o.Status != order.Queued:
 		return func(tx *store.Tx) error { return s.afterMove(ctx, tx, o, access.System, nil) }
 	}
@@ -162,15 +162,15 @@ func (s *Service) draftPhotos(d *order.Draft) ([]order.Photo, error) {
 	for i, p := range d.Photos {
 		name, ok := s.mediaURLs.Parse(p.URL)
 		if !ok {
-			return nil, photo.Unsupported(draftField(i), p.URL)
+			return nil, photo.Unsupported(photoField(i), p.URL)
 		}
 		photos[i] = order.Photo{Name: name, IndexCode: p.IndexCode}
 	}
 	return photos, nil
 }
 
-// checkKnown refuses the first photo that the account does not have in this environment.
-func checkKnown(photos []order.Photo, known map[string]bool, field func(int) string) error {
+// checkKnownPhotos refuses the first photo that the account does not have in this environment.
+func checkKnownPhotos(photos []order.Photo, known map[string]bool, field func(int) string) error {
 	for i, p := range photos {
 		if p.Name != "" && !known[p.Name] {
 			return photo.Unsupported(field(i), "")
@@ -179,7 +179,7 @@ func checkKnown(photos []order.Photo, known map[string]bool, field func(int) str
 	return nil
 }
 
-func draftField(i int) string { return fmt.Sprintf("photos[%d].url", i) }
+func photoField(i int) string { return fmt.Sprintf("photos[%d].url", i) }
 
 // photoNames returns each name once.
 func photoNames(photos []order.Photo) []string {

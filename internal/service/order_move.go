@@ -20,20 +20,19 @@ import (
 // moveFunc checks and changes an order, which is locked, and stores it: most do so with saveMove.
 type moveFunc func(tx *store.Tx, o *order.Order, now time.Time) error
 
-// lockFunc returns the order that the actor means, for a change.
-type lockFunc func(ctx context.Context, tx *store.Tx, actor access.Actor, id string) (*order.Order, error)
+// lockFunc returns an order for a change.
+type lockFunc func(tx *store.Tx) (*order.Order, error)
 
 // moveOrder runs a move of an order that the actor can reach as one transaction. It returns the order as it is after.
 func (s *Service) moveOrder(ctx context.Context, actor access.Actor, id string, move moveFunc) (*order.Order, error) {
-	return s.moveLocked(ctx, actor, id, lockOrder, move)
+	return s.moveLocked(ctx, lockOrder(ctx, actor, id), move)
 }
 
-func (s *Service) moveLocked(
-	ctx context.Context, actor access.Actor, id string, lock lockFunc, move moveFunc,
-) (*order.Order, error) {
+// moveLocked is moveOrder for the order that lock returns.
+func (s *Service) moveLocked(ctx context.Context, lock lockFunc, move moveFunc) (*order.Order, error) {
 	var o *order.Order
 	err := s.store.Update(ctx, func(tx *store.Tx) (err error) {
-		if o, err = lock(ctx, tx, actor, id); err != nil {
+		if o, err = lock(tx); err != nil {
 			return err
 		}
 		return move(tx, o, s.now())
@@ -47,17 +46,19 @@ func (s *Service) moveLocked(
 	return o, nil
 }
 
-// lockOrder is a lockFunc. Keys and account users reach the orders of their tenant only; a key may name an order by its
-// external id.
-func lockOrder(ctx context.Context, tx *store.Tx, actor access.Actor, id string) (*order.Order, error) {
-	if actor.Kind == access.ByAPIKey {
+// lockOrder locks the order that the actor means. Keys and account users reach the orders of their tenant only; a key
+// may name an order by its external id.
+func lockOrder(ctx context.Context, actor access.Actor, id string) lockFunc {
+	return func(tx *store.Tx) (*order.Order, error) {
+		if actor.Kind != access.ByAPIKey {
+			return reachableOrder(actor, id, tx.OrderForUpdate)
+		}
 		found, err := tx.FindOrder(ctx, actor.Tenant, id)
 		if err != nil {
 			return nil, orderNotFound(actor, err)
 		}
 		return tx.OrderForUpdate(found.ID)
 	}
-	return reachableOrder(actor, id, tx.OrderForUpdate)
 }
 
 // reachableOrder reads the order with an id, of the actor's tenant where the actor is an account user.
@@ -137,7 +138,7 @@ func (s *Service) afterMove(
 ) error {
 	event := timelineEvents[o.Status]
 	if o.Outcome != "" {
-		details = with(maps.Clone(details), "outcome", string(o.Outcome))
+		details = withDetail(maps.Clone(details), "outcome", string(o.Outcome))
 	}
 	entry := &order.TimelineEntry{At: o.UpdatedAt, Event: event, Actor: actor, Details: details}
 	if err := tx.AppendTimeline(o.ID, entry); err != nil {
@@ -153,10 +154,10 @@ func (s *Service) afterMove(
 			return err
 		}
 	}
-	if err := s.certify(ctx, tx, o); err != nil {
+	if err := s.issueCertificate(ctx, tx, o); err != nil {
 		return err
 	}
-	return s.emit(ctx, tx, o)
+	return s.emitEvent(ctx, tx, o)
 }
 
 // refund gives the price of an order back. A Test order may have been refunded by an earlier simulation: it is refunded
@@ -192,10 +193,10 @@ func (s *Service) CancelOrder(ctx context.Context, actor access.Actor, id, note 
 		return nil, err
 	}
 	return s.endOrder(ctx, actor, id, order.Cancel, note, func(tx *store.Tx, o *order.Order) error {
-		if err := s.record(tx, actor, aboutOrder(audit.OrderCancel, o, nil)); err != nil {
+		if err := s.record(tx, actor, orderEvent(audit.OrderCancel, o, nil)); err != nil {
 			return err
 		}
-		return s.recordStaffAction(tx, actor, onOrder(audit.OrderCanceled, o, withNote(nil, note)))
+		return s.recordStaffAction(tx, actor, orderAction(audit.OrderCanceled, o, withNote(nil, note)))
 	})
 }
 
@@ -206,13 +207,13 @@ func (s *Service) endOrder(
 	after func(*store.Tx, *order.Order) error,
 ) (*order.Order, error) {
 	var was map[string]string
-	lock := func(ctx context.Context, tx *store.Tx, actor access.Actor, id string) (_ *order.Order, err error) {
+	lock := func(tx *store.Tx) (_ *order.Order, err error) {
 		if was, err = s.repairOrder(tx, actor, id); err != nil {
 			return nil, err
 		}
-		return lockOrder(ctx, tx, actor, id)
+		return lockOrder(ctx, actor, id)(tx)
 	}
-	o, err := s.moveLocked(ctx, actor, id, lock, func(tx *store.Tx, o *order.Order, now time.Time) error {
+	o, err := s.moveLocked(ctx, lock, func(tx *store.Tx, o *order.Order, now time.Time) error {
 		if err := checkMove(ctx, tx, o, move, actor); err != nil {
 			return err
 		}
@@ -227,7 +228,7 @@ func (s *Service) endOrder(
 		}
 		details := withNote(nil, note)
 		if len(was) > 0 {
-			details = with(details, "unreadable", was)
+			details = withDetail(details, "unreadable", was)
 		}
 		if err := s.saveMove(ctx, tx, o, actor, details); err != nil {
 			return err

@@ -17,16 +17,17 @@ import (
 
 // reviewOrder is moveOrder for staff. It returns the order with its history as it is right after the move.
 func (s *Service) reviewOrder(ctx context.Context, actor access.Actor, id string, move moveFunc) (*OrderRecord, error) {
-	return s.reviewLocked(ctx, actor, id, lockOrder, move)
+	return s.reviewLocked(ctx, actor, lockOrder(ctx, actor, id), move)
 }
 
+// reviewLocked is reviewOrder for the order that lock returns.
 func (s *Service) reviewLocked(
-	ctx context.Context, actor access.Actor, id string, lock lockFunc, move moveFunc,
+	ctx context.Context, actor access.Actor, lock lockFunc, move moveFunc,
 ) (r *OrderRecord, err error) {
 	if err := actor.Require(access.ReviewOrders); err != nil {
 		return nil, err
 	}
-	_, err = s.moveLocked(ctx, actor, id, lock, func(tx *store.Tx, o *order.Order, now time.Time) error {
+	_, err = s.moveLocked(ctx, lock, func(tx *store.Tx, o *order.Order, now time.Time) error {
 		if err := move(tx, o, now); err != nil {
 			return err
 		}
@@ -108,9 +109,7 @@ func (s *Service) CompleteOrder(
 
 func checkNote(note string) error {
 	if utf8.RuneCountInString(note) > order.MaxNote {
-		return fault.Validation(fault.Problem{
-			Field: "note", Code: "max_length", Message: fmt.Sprintf("must be at most %d characters", order.MaxNote),
-		})
+		return fault.InvalidField("note", "max_length", fmt.Sprintf("must be at most %d characters", order.MaxNote))
 	}
 	return nil
 }
@@ -119,11 +118,11 @@ func withNote(details map[string]any, note string) map[string]any {
 	if note == "" {
 		return details
 	}
-	return with(details, "note", note)
+	return withDetail(details, "note", note)
 }
 
-// with adds a detail to those of a timeline entry, which may be nil.
-func with(details map[string]any, name string, value any) map[string]any {
+// withDetail adds a detail to those of a timeline entry, which may be nil.
+func withDetail(details map[string]any, name string, value any) map[string]any {
 	if details == nil {
 		details = make(map[string]any, 1)
 	}

@@ -3,14 +3,10 @@ package service
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"strconv"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
-	"github.com/assayhq/assay/internal/domain/credit"
-	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/store"
 )
@@ -45,18 +41,12 @@ func (s *Service) CreateTestOrder(
 
 // usableTestKey returns a Test key of the account that is in force.
 func (s *Service) usableTestKey(ctx context.Context, actor access.Actor, id string) (*access.Key, error) {
-	id, ok := store.ParseID(id)
-	if !ok {
+	k, err := byID(ctx, id, s.store.Key, access.KeyNotFound)
+	tenant := access.Tenant{AccountID: actor.Tenant.AccountID, Environment: access.Test}
+	if err == nil && (k.Tenant != tenant || !k.UsableAt(s.now())) {
 		return nil, access.KeyNotFound
 	}
-	k, err := s.store.Key(ctx, id)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return nil, err
-	}
-	if err != nil || k.AccountID != actor.Tenant.AccountID || k.Environment != access.Test || !k.UsableAt(s.now()) {
-		return nil, access.KeyNotFound
-	}
-	return k, nil
+	return k, err
 }
 
 // SimulateState puts a Test order into a state, whatever its state was, and sends the webhooks that belong to it.
@@ -77,7 +67,7 @@ func (s *Service) SimulateState(
 		if err := s.saveMove(ctx, tx, o, actor, nil); err != nil {
 			return err
 		}
-		return s.record(tx, actor, aboutOrder(audit.OrderSimulated, o, map[string]any{"state": string(to)}))
+		return s.record(tx, actor, orderEvent(audit.OrderSimulated, o, map[string]any{"state": string(to)}))
 	})
 }
 
@@ -98,7 +88,7 @@ func (s *Service) SimulateDelay(ctx context.Context, actor access.Actor, id stri
 		if err := tx.AppendTimeline(o.ID, &order.TimelineEntry{At: now, Event: event, Actor: actor}); err != nil {
 			return err
 		}
-		return s.record(tx, actor, aboutOrder(audit.OrderSimulated, o, map[string]any{"state": event}))
+		return s.record(tx, actor, orderEvent(audit.OrderSimulated, o, map[string]any{"state": event}))
 	})
 	return err
 }
@@ -141,23 +131,19 @@ func (s *Service) SetTestBalance(ctx context.Context, actor access.Actor, credit
 	if err := actor.Require(access.ManageOrders); err != nil {
 		return err
 	}
-	if credits < 0 || credits > credit.MaxCredits {
-		return fault.Validation(fault.Problem{
-			Field: "credits", Code: "range",
-			Message: "must be a whole number from 0 to " + strconv.FormatInt(credit.MaxCredits, 10),
-		})
+	if err := checkCredits("credits", credits); err != nil {
+		return err
 	}
 	return s.store.Update(ctx, func(tx *store.Tx) error {
-		accountID := actor.Tenant.AccountID
-		current, err := tx.BalanceForUpdate(accountID, access.Test)
-		if err != nil || current == credits {
+		t := access.Tenant{AccountID: actor.Tenant.AccountID, Environment: access.Test}
+		current, err := tx.BalanceForUpdate(t.AccountID, t.Environment)
+		change := credits - current
+		if err != nil || change == 0 {
 			return err
 		}
-		if _, err = tx.Grant(accountID, access.Test, credits-current, "set in the portal by "+actor.Name,
-			s.now()); err != nil {
+		if _, err = tx.Grant(t.AccountID, t.Environment, change, "set in the portal by "+actor.Name, s.now()); err != nil {
 			return err
 		}
-		return s.record(tx, actor, aboutCredits(access.Tenant{AccountID: accountID, Environment: access.Test},
-			credits-current))
+		return s.record(tx, actor, creditsEvent(t, change))
 	})
 }

@@ -69,7 +69,7 @@ func (s *Service) checkSubmission(tx *store.Tx, o *order.Order, sub *order.Submi
 		}
 		name, ok := s.mediaURLs.Parse(*e.URL)
 		if !ok {
-			return nil, photo.Unsupported(draftField(i), *e.URL)
+			return nil, photo.Unsupported(photoField(i), *e.URL)
 		}
 		photos[i].Name = name
 	}
@@ -78,7 +78,7 @@ func (s *Service) checkSubmission(tx *store.Tx, o *order.Order, sub *order.Submi
 		if err != nil {
 			return nil, err
 		}
-		if err := checkKnown(photos, known, draftField); err != nil {
+		if err := checkKnownPhotos(photos, known, photoField); err != nil {
 			return nil, err
 		}
 	}
@@ -115,7 +115,7 @@ func (s *Service) acceptSubmission(
 	if err := next(ctx, tx, o, now); err != nil || actor.Kind != access.ByUser { // what programs send is in the timeline
 		return err
 	}
-	return s.record(tx, actor, aboutOrder(audit.OrderPhotos, o, details))
+	return s.record(tx, actor, orderEvent(audit.OrderPhotos, o, details))
 }
 
 // returnToReviewer gives a Live order whose photos have arrived back to the reviewer who asked, with a fresh claim, or

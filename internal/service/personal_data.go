@@ -164,7 +164,7 @@ func (s *Service) EraseOrder(ctx context.Context, actor access.Actor, id string,
 	e := s.eraser(o.AccountID, dry, keptOfOrder)
 	e.report.OrderID = o.ID
 	if err := e.step(ctx, func(tx *store.Tx, _ store.Erasure) ([]photo.Stored, error) {
-		return nil, s.recordStaffAction(tx, actor, onOrder(audit.OrderErased, o, nil))
+		return nil, s.recordStaffAction(tx, actor, orderAction(audit.OrderErased, o, nil))
 	}); err != nil {
 		return nil, err
 	}
@@ -295,7 +295,7 @@ func (s *Service) ExportAccount(ctx context.Context, actor access.Actor, a *acce
 			return err
 		}
 		return s.recordStaffAction(tx, actor, audit.Action{
-			Code: audit.AccountExported, AccountID: a.ID, Target: onAccount(a),
+			Code: audit.AccountExported, AccountID: a.ID, Target: accountTarget(a),
 		})
 	}); err != nil {
 		return err

@@ -64,7 +64,7 @@ func (s *Service) storePhotos(
 		})
 	}
 	if err != nil {
-		s.discard(ctx, rows)
+		s.discardFiles(ctx, rows)
 		return nil, err
 	}
 	return urls, nil
@@ -91,8 +91,8 @@ func (s *Service) checkStorage(
 var StorageLimitReached = fault.New(fault.Conflict, "storage-limit-reached",
 	"The photos of the account take as much space as they may. Ask the operator of the service.")
 
-// discard removes files that no row names. What cannot be removed stays behind, unreachable.
-func (s *Service) discard(ctx context.Context, rows []photo.Stored) {
+// discardFiles removes files that no row names. What cannot be removed stays behind, unreachable.
+func (s *Service) discardFiles(ctx context.Context, rows []photo.Stored) {
 	ctx = context.WithoutCancel(ctx)
 	for i := range rows {
 		if err := s.media.Delete(ctx, rows[i].Name); err != nil {

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"time"
@@ -127,12 +128,7 @@ func (m *requestMerge) add(b *store.StoredBlock) error {
 		}
 		return true
 	})
-	slices.SortFunc(m.wait, func(a, b *requestlog.Entry) int {
-		if requestlog.Less(a.ID, b.ID) {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(m.wait, func(a, b *requestlog.Entry) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 	return err
 }
 

@@ -17,9 +17,9 @@ import (
 
 // Bounds of a search.
 const (
-	SearchMost   = 20  // of each kind
-	maxSearch    = 300 // bytes; longer than anything that can be found
-	partOfSearch = 3   // letters from which on a part of an endpoint's address or name is looked for
+	SearchMost       = 20  // of each kind
+	maxSearch        = 300 // bytes; longer than anything that can be found
+	minPartialSearch = 3   // letters from which on a part of an endpoint's address or name is looked for
 )
 
 // Found is what a search has found, SearchMost of each kind at most.
@@ -74,7 +74,7 @@ func (s *Service) findByID(ctx context.Context, actor access.Actor, id string, f
 
 // findEndpoints returns the endpoints of the actor's tenant with the id, or whose address or name contains the text.
 func (s *Service) findEndpoints(ctx context.Context, actor access.Actor, text string) ([]*webhook.Endpoint, error) {
-	if utf8.RuneCountInString(text) < partOfSearch {
+	if utf8.RuneCountInString(text) < minPartialSearch {
 		return nil, nil
 	}
 	all, err := s.Endpoints(ctx, actor, actor.Tenant)
@@ -130,10 +130,7 @@ func (s *Service) FindOrderID(ctx context.Context, text string) (string, error) 
 		return "", noSuchOrder[access.ByStaff]
 	}
 	id, err := s.store.OrderIDByNumber(ctx, number)
-	if errors.Is(err, store.ErrNotFound) {
-		return "", noSuchOrder[access.ByStaff]
-	}
-	return id, err
+	return id, orNotFound(err, noSuchOrder[access.ByStaff])
 }
 
 // maxFound bounds how many orders are found by one reference.

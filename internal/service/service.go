@@ -15,7 +15,6 @@ import (
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/certificate"
-	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/netguard"
@@ -198,11 +197,26 @@ func ParseID(s string) (string, bool) { return store.ParseID(s) }
 func (s *Service) now() time.Time { return s.clock().UTC().Truncate(time.Microsecond) }
 
 // orNotFound turns a row that does not exist into the refusal that the caller is told.
-func orNotFound(err error, refusal *fault.Error) error {
+func orNotFound(err, refusal error) error {
 	if errors.Is(err, store.ErrNotFound) {
 		return refusal
 	}
 	return err
+}
+
+// byID reads the row with an id as somebody has given it, or returns the refusal where that is no id, or of no row.
+func byID[T any](
+	ctx context.Context, id string, read func(context.Context, string) (*T, error), refusal error,
+) (*T, error) {
+	id, ok := store.ParseID(id)
+	if !ok {
+		return nil, refusal
+	}
+	row, err := read(ctx, id)
+	if err != nil {
+		return nil, orNotFound(err, refusal)
+	}
+	return row, nil
 }
 
 // newestPosition stands for everything that was written.

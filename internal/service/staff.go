@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,9 +34,7 @@ func CheckNewStaff(email, name string, role access.StaffRole) (string, error) {
 	return address, p.Err()
 }
 
-var staffEmailTaken = fault.Validation(fault.Problem{
-	Field: "email", Code: "taken", Message: "belongs to a staff user already",
-})
+var staffEmailTaken = fault.InvalidField("email", "taken", "belongs to a staff user already")
 
 // CreateStaff makes a staff user with a password and a token, which are shown once.
 func (s *Service) CreateStaff(
@@ -63,7 +62,7 @@ func (s *Service) CreateStaff(
 			return err
 		}
 		return s.recordStaffAction(tx, actor, audit.Action{
-			Code: audit.StaffCreated, Target: onStaff(&n.Staff), Details: map[string]any{"role": string(role)},
+			Code: audit.StaffCreated, Target: staffTarget(&n.Staff), Details: map[string]any{"role": string(role)},
 		})
 	})
 	if errors.Is(err, store.ErrExists) {
@@ -98,11 +97,8 @@ func (s *Service) FindStaff(ctx context.Context, idOrEmail string) (*access.Staf
 		find, key = s.store.StaffByEmail, address
 	}
 	staff, err := find(ctx, key)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, fault.New(fault.NotFound, fault.CodeNotFound,
-			fmt.Sprintf("There is no staff user with the id or email %q.", idOrEmail)).With("entity", "staff user")
-	}
-	return staff, err
+	missing := fmt.Sprintf("There is no staff user with the id or email %q.", idOrEmail)
+	return staff, orNotFound(err, fault.New(fault.NotFound, fault.CodeNotFound, missing).With("entity", "staff user"))
 }
 
 // StaffMembers returns every staff user as administrators see them, deactivated ones included, the oldest first.
@@ -118,19 +114,16 @@ func (s *Service) StaffMember(ctx context.Context, actor access.Actor, id string
 	if err := actor.Require(access.Administer); err != nil {
 		return nil, err
 	}
-	id, ok := store.ParseID(id)
-	if !ok {
-		return nil, fault.Missing("staff user")
-	}
-	m, err := s.store.StaffMember(ctx, id, s.now())
-	return m, orNotFound(err, fault.Missing("staff user"))
+	return byID(ctx, id, func(ctx context.Context, id string) (*access.StaffMember, error) {
+		return s.store.StaffMember(ctx, id, s.now())
+	}, fault.Missing("staff user"))
 }
 
 var (
-	// deactivated is the refusal to change a staff user who has left.
-	deactivated = fault.New(fault.Conflict, "staff-deactivated", "This staff user is deactivated.")
-	// stillActive is the refusal to reactivate somebody who is active.
-	stillActive = fault.New(fault.Conflict, "staff-active", "This staff user is active.")
+	// staffDeactivated is the refusal to change a staff user who has left.
+	staffDeactivated = fault.New(fault.Conflict, "staff-deactivated", "This staff user is deactivated.")
+	// staffActive is the refusal to reactivate somebody who is active.
+	staffActive = fault.New(fault.Conflict, "staff-active", "This staff user is active.")
 	// ownAccess is the refusal to end one's own access: there must always be an administrator.
 	ownAccess = fault.New(fault.Conflict, "own-access",
 		"You cannot change your own role or deactivate yourself. Another administrator can.")
@@ -186,20 +179,17 @@ func (s *Service) changeStaff(
 	return changed, nil
 }
 
-// tellStaff writes to a staff user whose credentials somebody else has changed.
-func (s *Service) tellStaff(
+// notifyStaff writes to a staff user whose credentials somebody else has changed.
+func (s *Service) notifyStaff(
 	tx *store.Tx, who *access.Staff, actor access.Actor, write func(l text.Locale, settings string) letter.Letter,
 ) error {
-	locale := actor.Origin.Locale
-	if locale == "" {
-		locale = text.English
-	}
+	locale := cmp.Or(actor.Origin.Locale, text.English)
 	return s.PostLetter(tx, "", who.Email, write(locale, s.publicURL+"/desk/me"), nil)
 }
 
-// tellToken tells a staff user that their token has changed.
-func (s *Service) tellToken(tx *store.Tx, who *access.Staff, actor access.Actor, made bool) error {
-	return s.tellStaff(tx, who, actor, func(l text.Locale, settings string) letter.Letter {
+// notifyTokenChange tells a staff user that their token has changed.
+func (s *Service) notifyTokenChange(tx *store.Tx, who *access.Staff, actor access.Actor, made bool) error {
+	return s.notifyStaff(tx, who, actor, func(l text.Locale, settings string) letter.Letter {
 		return letter.ChangedToken(l, who.Email, made, s.now(), settings)
 	})
 }
@@ -212,7 +202,7 @@ func (s *Service) changeActive(
 	return s.changeStaff(ctx, actor, id, func(tx *store.Tx, who *access.Staff) error {
 		switch {
 		case !who.Active():
-			return deactivated
+			return staffDeactivated
 		case who.ID == actor.ID && code != audit.StaffTokenRevoked:
 			return ownCredentials
 		case who.Role == access.Admin && code != audit.StaffTokenRevoked && s.needsApproval(actor):
@@ -221,7 +211,7 @@ func (s *Service) changeActive(
 		if err := f(tx, who); err != nil {
 			return err
 		}
-		return s.recordStaffAction(tx, actor, audit.Action{Code: code, Target: onStaff(who)})
+		return s.recordStaffAction(tx, actor, audit.Action{Code: code, Target: staffTarget(who)})
 	})
 }
 
@@ -232,7 +222,7 @@ func (s *Service) DeactivateStaff(ctx context.Context, actor access.Actor, id st
 	who, err := s.changeStaff(ctx, actor, id, func(tx *store.Tx, who *access.Staff) error {
 		switch {
 		case !who.Active():
-			return deactivated
+			return staffDeactivated
 		case who.ID == actor.ID:
 			return ownAccess
 		}
@@ -249,7 +239,7 @@ func (s *Service) DeactivateStaff(ctx context.Context, actor access.Actor, id st
 		if _, err := tx.DeleteSessions(access.Desk, who.ID, ""); err != nil {
 			return err
 		}
-		return s.recordStaffAction(tx, actor, audit.Action{Code: audit.StaffDeactivated, Target: onStaff(who)})
+		return s.recordStaffAction(tx, actor, audit.Action{Code: audit.StaffDeactivated, Target: staffTarget(who)})
 	})
 	if err != nil {
 		return nil, err
@@ -281,7 +271,7 @@ func (s *Service) ReactivateStaff(ctx context.Context, actor access.Actor, id st
 	hash := access.HashPassword(password)
 	who, err := s.changeStaff(ctx, actor, id, func(tx *store.Tx, who *access.Staff) error {
 		if who.Active() {
-			return stillActive
+			return staffActive
 		}
 		if s.needsApproval(actor) && who.Role == access.Admin { // one alone makes no administrator
 			who.Role = access.Reviewer
@@ -300,7 +290,7 @@ func (s *Service) ReactivateStaff(ctx context.Context, actor access.Actor, id st
 			return err
 		}
 		return s.recordStaffAction(tx, actor, audit.Action{
-			Code: audit.StaffReactivated, Target: onStaff(who), Details: map[string]any{"role": string(who.Role)},
+			Code: audit.StaffReactivated, Target: staffTarget(who), Details: map[string]any{"role": string(who.Role)},
 		})
 	})
 	if err != nil {
@@ -315,20 +305,18 @@ func (s *Service) ChangeStaffRole(
 	ctx context.Context, actor access.Actor, id string, role access.StaffRole,
 ) (*access.Staff, error) {
 	if _, ok := access.ParseStaffRole(string(role)); !ok {
-		return nil, fault.Validation(fault.Problem{
-			Field: "role", Code: "unknown_code", Message: "must be reviewer or admin",
-		})
+		return nil, fault.InvalidField("role", "unknown_code", "must be reviewer or admin")
 	}
 	if s.needsApproval(actor) {
-		return s.askForRole(ctx, actor, id, role)
+		return s.requestRole(ctx, actor, id, role)
 	}
 	return s.changeStaff(ctx, actor, id, func(tx *store.Tx, who *access.Staff) error {
 		return s.changeRoleIn(tx, actor, who, role)
 	})
 }
 
-// askForRole asks another administrator to approve a role. The same role changes nothing.
-func (s *Service) askForRole(
+// requestRole asks another administrator to approve a role. The same role changes nothing.
+func (s *Service) requestRole(
 	ctx context.Context, actor access.Actor, id string, role access.StaffRole,
 ) (*access.Staff, error) {
 	if err := s.requireStaffChange(actor); err != nil {
@@ -339,7 +327,7 @@ func (s *Service) askForRole(
 	case err != nil:
 		return nil, err
 	case !m.Active():
-		return nil, deactivated
+		return nil, staffDeactivated
 	case m.Role == role:
 		return &m.Staff, nil
 	case m.ID == actor.ID:
@@ -347,7 +335,7 @@ func (s *Service) askForRole(
 	case role == access.Admin && !s.SendsMail():
 		return nil, access.FourEyesMail
 	}
-	return nil, s.ask(ctx, actor, access.Approval{
+	return nil, s.requestApproval(ctx, actor, access.Approval{
 		Kind: access.ApproveRole, TargetID: m.ID, TargetName: m.Name + " <" + m.Email + ">",
 		Deed: access.ApprovedDeed{Role: role, From: m.Role},
 	})
@@ -357,7 +345,7 @@ func (s *Service) askForRole(
 func (s *Service) changeRoleIn(tx *store.Tx, actor access.Actor, who *access.Staff, role access.StaffRole) error {
 	switch {
 	case !who.Active():
-		return deactivated
+		return staffDeactivated
 	case who.Role == role:
 		return nil
 	case who.ID == actor.ID:
@@ -375,7 +363,7 @@ func (s *Service) changeRoleIn(tx *store.Tx, actor access.Actor, who *access.Sta
 	from := who.Role
 	who.Role = role
 	return s.recordStaffAction(tx, actor, audit.Action{
-		Code: audit.StaffRoleChanged, Target: onStaff(who),
+		Code: audit.StaffRoleChanged, Target: staffTarget(who),
 		Details: map[string]any{"from": string(from), "to": string(role)},
 	})
 }

@@ -34,7 +34,7 @@ func (s *Service) RotateStaffToken(
 		if err := tx.SetStaffToken(who.ID, kept); err != nil {
 			return err
 		}
-		return s.tellToken(tx, who, actor, true)
+		return s.notifyTokenChange(tx, who, actor, true)
 	})
 	if err != nil {
 		return nil, "", err
@@ -59,10 +59,10 @@ func (s *Service) RotateOwnToken(
 		if err := tx.SetStaffToken(who.ID, kept); err != nil {
 			return err
 		}
-		if err := s.tellToken(tx, who, actor, true); err != nil {
+		if err := s.notifyTokenChange(tx, who, actor, true); err != nil {
 			return err
 		}
-		return s.recordStaffAction(tx, actor, audit.Action{Code: audit.StaffTokenMade, Target: onStaff(who)})
+		return s.recordStaffAction(tx, actor, audit.Action{Code: audit.StaffTokenMade, Target: staffTarget(who)})
 	})
 	return token, s.afterMail(err)
 }
@@ -73,7 +73,7 @@ func (s *Service) RevokeStaffToken(ctx context.Context, actor access.Actor, id s
 		if err := tx.RevokeStaffToken(who.ID); err != nil {
 			return err
 		}
-		return s.tellToken(tx, who, actor, false)
+		return s.notifyTokenChange(tx, who, actor, false)
 	})
 }
 
@@ -94,7 +94,7 @@ func (s *Service) ResetStaffPassword(
 		if _, err := tx.DeleteSessions(access.Desk, who.ID, ""); err != nil {
 			return err
 		}
-		return s.tellStaff(tx, who, actor, func(l text.Locale, _ string) letter.Letter {
+		return s.notifyStaff(tx, who, actor, func(l text.Locale, _ string) letter.Letter {
 			return letter.ChangedPassword(l, access.Desk, who.Email, s.now(), s.publicURL+"/desk/forgot")
 		})
 	})
@@ -111,7 +111,7 @@ func (s *Service) ResetStaffFactors(ctx context.Context, actor access.Actor, id 
 		if err := signin.RemoveFactors(tx, access.Desk, who.ID); err != nil {
 			return err
 		}
-		return s.tellStaff(tx, who, actor, func(l text.Locale, settings string) letter.Letter {
+		return s.notifyStaff(tx, who, actor, func(l text.Locale, settings string) letter.Letter {
 			return letter.ChangedSecondFactor(l, access.Desk, who.Email, false, s.now(), settings)
 		})
 	})

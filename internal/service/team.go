@@ -22,11 +22,8 @@ type Member struct {
 // MemberOfSession returns the member of a session, or access.NoSession when they have left.
 func (s *Service) MemberOfSession(ctx context.Context, userID string) (*Member, error) {
 	user, err := s.store.User(ctx, userID)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, access.NoSession
-	}
 	if err != nil {
-		return nil, err
+		return nil, orNotFound(err, access.NoSession)
 	}
 	account, err := s.store.Account(ctx, user.AccountID)
 	if err != nil {
@@ -44,9 +41,7 @@ var (
 	OwnFactors    = fault.New(fault.Conflict, "own-second-factor",
 		"Your own second factor and passkeys are changed in your settings.")
 	OwnPassword    = fault.New(fault.Conflict, "own-password", "Your own password is changed in your settings.")
-	errUnknownRole = fault.Validation(fault.Problem{
-		Field: "role", Code: "unknown_code", Message: "must be owner, developer or viewer",
-	})
+	errUnknownRole = fault.InvalidField("role", "unknown_code", "must be owner, developer or viewer")
 )
 
 // Team returns the users of the actor's account and, to those who may invite, the invitations that are open.
@@ -77,7 +72,7 @@ func (s *Service) ChangeRole(ctx context.Context, actor access.Actor, userID str
 		if err := tx.SetUserRole(accountID, userID, role); err != nil {
 			return err
 		}
-		return s.record(tx, actor, aboutUser(audit.RoleChanged, u, map[string]any{
+		return s.record(tx, actor, userEvent(audit.RoleChanged, u, map[string]any{
 			"from": string(u.Role), "to": string(role),
 		}))
 	})
@@ -101,7 +96,7 @@ func (s *Service) RemoveUser(ctx context.Context, actor access.Actor, userID str
 		if err := signin.RemoveFactors(tx, access.Portal, userID); err != nil {
 			return err
 		}
-		return s.record(tx, actor, aboutUser(audit.UserRemoved, u, map[string]any{"role": string(u.Role)}))
+		return s.record(tx, actor, userEvent(audit.UserRemoved, u, map[string]any{"role": string(u.Role)}))
 	})
 	return err
 }
@@ -163,7 +158,7 @@ func (s *Service) ResetUserPassword(
 		return s.recordReset(tx, actor, u, audit.UserReset, audit.UserPasswordReset)
 	})
 	if actor.Kind == access.ByUser {
-		address = s.handOver(address)
+		address = s.unlessMailed(address)
 	}
 	return user, address, s.afterMail(err)
 }
@@ -172,10 +167,10 @@ func (s *Service) ResetUserPassword(
 func (s *Service) recordReset(
 	tx *store.Tx, actor access.Actor, u *access.User, event audit.Code, action audit.ActionCode,
 ) error {
-	if err := s.record(tx, actor, aboutUser(event, u, nil)); err != nil {
+	if err := s.record(tx, actor, userEvent(event, u, nil)); err != nil {
 		return err
 	}
-	return s.recordStaffAction(tx, actor, audit.Action{Code: action, AccountID: u.AccountID, Target: onUser(u)})
+	return s.recordStaffAction(tx, actor, audit.Action{Code: action, AccountID: u.AccountID, Target: userTarget(u)})
 }
 
 // UserByEmail returns an account user by the email.
@@ -185,11 +180,8 @@ func (s *Service) UserByEmail(ctx context.Context, actor access.Actor, email str
 		return nil, fault.BadRequest(err.Error())
 	}
 	u, err := s.store.UserByEmail(ctx, address)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, UserNotFound
-	}
 	if err != nil {
-		return nil, err
+		return nil, orNotFound(err, UserNotFound)
 	}
 	return u, actor.RequireIn(access.ManageTeam, u.AccountID)
 }

@@ -73,7 +73,7 @@ func (s *Service) CreateEndpoint(
 			return err
 		}
 		return tx.AppendEvent(&audit.Event{
-			AccountID: k.AccountID, UserID: userID, At: e.CreatedAt, Code: audit.WebhookCreated, Actor: auditActor(actor),
+			AccountID: k.AccountID, UserID: userID, At: e.CreatedAt, Code: audit.WebhookCreated, Actor: audit.By(actor),
 			Target: audit.Target{Type: audit.OnWebhook, ID: e.ID},
 			Metadata: map[string]any{
 				"name": nullable(e.Name), "events": e.Events, "auth_type": e.AuthType(), "environment": string(k.Environment),
@@ -86,8 +86,8 @@ func (s *Service) CreateEndpoint(
 	return e, signingSecret, nil
 }
 
-// aboutEndpoint is an event about an endpoint. Its address may hold a secret: it is not told.
-func aboutEndpoint(code audit.Code, e *webhook.Endpoint, metadata map[string]any) audit.Event {
+// endpointEvent is an event about an endpoint. Its address may hold a secret: it is not told.
+func endpointEvent(code audit.Code, e *webhook.Endpoint, metadata map[string]any) audit.Event {
 	x := audit.Event{
 		AccountID: e.AccountID, Code: code, Target: audit.Target{Type: audit.OnWebhook, ID: e.ID},
 		Metadata: map[string]any{"name": nullable(e.Name), "environment": string(e.Environment)},
@@ -150,18 +150,19 @@ func (s *Service) Endpoint(ctx context.Context, actor access.Actor, id string) (
 	if err := actor.Require(access.ViewAccount); err != nil {
 		return nil, err
 	}
-	id, ok := store.ParseID(id)
-	if !ok {
+	e, err := byID(ctx, id, s.store.Endpoint, webhook.NotFound())
+	if err == nil && (!actor.Sees(e.Tenant) || actor.Kind == access.ByAPIKey && e.APIKeyID != actor.ID) {
 		return nil, webhook.NotFound()
 	}
-	e, err := s.store.Endpoint(ctx, id)
-	if err != nil {
-		return nil, orNotFound(err, webhook.NotFound())
+	return e, err
+}
+
+// managedEndpoint returns an endpoint to an actor who may change it.
+func (s *Service) managedEndpoint(ctx context.Context, actor access.Actor, id string) (*webhook.Endpoint, error) {
+	if err := actor.Require(access.ManageWebhooks); err != nil {
+		return nil, err
 	}
-	if !actor.Sees(e.Tenant) || actor.Kind == access.ByAPIKey && e.APIKeyID != actor.ID {
-		return nil, webhook.NotFound()
-	}
-	return e, nil
+	return s.Endpoint(ctx, actor, id)
 }
 
 // EndpointHours returns how the attempts on an endpoint went in each hour since a time in which there were any.
@@ -177,10 +178,7 @@ func (s *Service) EndpointHours(
 
 // DeleteEndpoint removes an endpoint with what is still to be sent to it.
 func (s *Service) DeleteEndpoint(ctx context.Context, actor access.Actor, id string) error {
-	if err := actor.Require(access.ManageWebhooks); err != nil {
-		return err
-	}
-	e, err := s.Endpoint(ctx, actor, id)
+	e, err := s.managedEndpoint(ctx, actor, id)
 	if err != nil {
 		return err
 	}
@@ -188,7 +186,7 @@ func (s *Service) DeleteEndpoint(ctx context.Context, actor access.Actor, id str
 		if err := tx.DeleteEndpoint(e.APIKeyID, e.ID, s.now()); err != nil {
 			return err
 		}
-		return s.record(tx, actor, aboutEndpoint(audit.WebhookDeleted, e, nil))
+		return s.record(tx, actor, endpointEvent(audit.WebhookDeleted, e, nil))
 	})
 	return orNotFound(err, webhook.NotFound())
 }
@@ -198,10 +196,7 @@ func (s *Service) DeleteEndpoint(ctx context.Context, actor access.Actor, id str
 func (s *Service) RotateSecret(
 	ctx context.Context, actor access.Actor, id string,
 ) (e *webhook.Endpoint, signingSecret string, err error) {
-	if err := actor.Require(access.ManageWebhooks); err != nil {
-		return nil, "", err
-	}
-	if e, err = s.Endpoint(ctx, actor, id); err != nil {
+	if e, err = s.managedEndpoint(ctx, actor, id); err != nil {
 		return nil, "", err
 	}
 	if e.OAuth != nil {
@@ -214,7 +209,7 @@ func (s *Service) RotateSecret(
 		if err := tx.RotateSecret(e.APIKeyID, e.ID, sealed, now, until); err != nil {
 			return err
 		}
-		return s.record(tx, actor, aboutEndpoint(audit.SecretRotated, e, nil))
+		return s.record(tx, actor, endpointEvent(audit.SecretRotated, e, nil))
 	})
 	if err != nil {
 		return nil, "", orNotFound(err, webhook.NotFound())
@@ -228,10 +223,7 @@ func (s *Service) RotateSecret(
 func (s *Service) PauseEndpoint(
 	ctx context.Context, actor access.Actor, id string, pause bool,
 ) (*webhook.Endpoint, error) {
-	if err := actor.Require(access.ManageWebhooks); err != nil {
-		return nil, err
-	}
-	e, err := s.Endpoint(ctx, actor, id)
+	e, err := s.managedEndpoint(ctx, actor, id)
 	if err != nil {
 		return nil, err
 	}
@@ -240,12 +232,12 @@ func (s *Service) PauseEndpoint(
 			if err := tx.PauseEndpoint(e.APIKeyID, e.ID, s.now()); err != nil {
 				return err
 			}
-			return s.record(tx, actor, aboutEndpoint(audit.WebhookPaused, e, nil))
+			return s.record(tx, actor, endpointEvent(audit.WebhookPaused, e, nil))
 		}
 		if err := tx.ResumeEndpoint(e.APIKeyID, e.ID); err != nil {
 			return err
 		}
-		return s.record(tx, actor, aboutEndpoint(audit.WebhookResumed, e, nil))
+		return s.record(tx, actor, endpointEvent(audit.WebhookResumed, e, nil))
 	})
 	if err != nil {
 		return nil, orNotFound(err, webhook.NotFound())
@@ -280,17 +272,12 @@ const testEventReference = "assay-test-event"
 func (s *Service) SendTestEvent(
 	ctx context.Context, actor access.Actor, endpointID string, event webhook.Event,
 ) (deliveryID string, err error) {
-	if err := actor.Require(access.ManageWebhooks); err != nil {
-		return "", err
-	}
-	e, err := s.Endpoint(ctx, actor, endpointID)
+	e, err := s.managedEndpoint(ctx, actor, endpointID)
 	if err != nil {
 		return "", err
 	}
 	if !e.Wants(event) {
-		return "", fault.Validation(fault.Problem{
-			Field: "event", Code: "unknown_code", Message: "is not an event of this endpoint",
-		})
+		return "", fault.InvalidField("event", "unknown_code", "is not an event of this endpoint")
 	}
 	k, err := s.store.Key(ctx, e.APIKeyID)
 	if err != nil {
@@ -315,7 +302,7 @@ func (s *Service) SendTestEvent(
 		if err := tx.InsertDelivery(d, e); err != nil {
 			return err
 		}
-		return s.record(tx, actor, aboutEndpoint(audit.WebhookTested, e, map[string]any{"event": string(event)}))
+		return s.record(tx, actor, endpointEvent(audit.WebhookTested, e, map[string]any{"event": string(event)}))
 	}); err != nil {
 		return "", err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
@@ -79,6 +80,21 @@ func (l *Link) StatusAt(now time.Time) Status {
 	return Open
 }
 
+// Item is what the photos are to be of.
+func (l *Link) Item() catalog.Context {
+	return catalog.Context{Category: l.CategoryCode, Brand: l.BrandCode, Model: l.ModelCode}
+}
+
+// Photo returns the photo with the key, or nil.
+func (l *Link) Photo(key string) *Photo {
+	for i := range l.Photos {
+		if l.Photos[i].Key == key {
+			return &l.Photos[i]
+		}
+	}
+	return nil
+}
+
 // Answers reports whether the order still waits for the photos that the link is for.
 func (l *Link) Answers(o *order.Order) bool {
 	return o.Status == order.UpdatePhotos && o.Round == l.Round
@@ -96,6 +112,33 @@ type Wanted struct {
 	Condition    *order.CodedText
 	Requirements []order.CodedText
 	Comment      string
+}
+
+// WantedOf returns what a link asks for: all photo indexes of its item or, where it is for an order, those of the
+// order's photo request. o is nil for an item.
+func WantedOf(indexes []*catalog.PhotoIndex, o *order.Order) []Wanted {
+	ofItem := make([]Wanted, len(indexes))
+	for i, x := range indexes {
+		ofItem[i] = Wanted{Code: x.Code, Name: x.Name, Required: x.Required, MaxPhotos: x.PhotoLimit}
+		if len(x.ExampleURLs) > 0 {
+			ofItem[i].Example = x.ExampleURLs[0]
+		}
+	}
+	if o == nil {
+		return ofItem
+	}
+	requested := make([]Wanted, len(o.Requested))
+	for i := range o.Requested {
+		r := &o.Requested[i]
+		requested[i] = Wanted{
+			Code: r.IndexCode, Name: r.Name, Required: true, MaxPhotos: r.MaxPhotos, Example: r.ReferencePhotoURL,
+			Condition: r.Condition, Requirements: r.Requirements, Comment: r.Comment,
+		}
+		if x := Find(ofItem, r.IndexCode); x != nil && r.ReferencePhotoURL == "" {
+			requested[i].Example = x.Example
+		}
+	}
+	return requested
 }
 
 // Find returns the wanted index with the code, or nil.

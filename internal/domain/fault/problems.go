@@ -16,6 +16,11 @@ func (p Problems) Err() error {
 	return Validation(p...)
 }
 
+// InvalidField is the refusal of a request for one broken rule of one field.
+func InvalidField(field, code, message string) *Error {
+	return Validation(Problem{Field: field, Code: code, Message: message})
+}
+
 // Missing is the refusal of an id of something that does not exist for the caller.
 func Missing(entity string) *Error {
 	return New(NotFound, CodeNotFound, "There is no such "+entity+".").With("entity", entity)

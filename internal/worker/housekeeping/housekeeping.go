@@ -149,7 +149,7 @@ func (k *Keeper) tasks(now time.Time) []task {
 		{"events forgotten", older(k.EventAge, s.DeleteOldEvents)},
 		{"requests forgotten", older(k.RequestLogAge, s.DeleteOldRequests)},
 		{"paused deliveries ended", expired(s.FailPausedDeliveries)},
-		{"failing endpoints told about", expired(s.TellFailingEndpoints)},
+		{"failing endpoints told about", expired(s.NotifyFailingEndpoints)},
 		{"mails given up or forgotten", older(k.AttemptAge, s.DeleteOldMail)},
 		{"days counted", s.SaveStatistics},
 	}
