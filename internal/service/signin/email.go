@@ -54,10 +54,7 @@ func (g *SignIn) ChangeEmail(
 		}
 		return g.record(tx, who, from, emailRequested, map[string]any{"email": address})
 	})
-	if err == nil {
-		g.Host.WakeMail()
-	}
-	return false, err
+	return false, g.afterMail(err)
 }
 
 // ConfirmEmail gives the user of a link the email of the mailbox that it was sent to. All their sessions end. A link
@@ -68,12 +65,12 @@ func (g *SignIn) ConfirmEmail(ctx context.Context, token string, from access.Ori
 		if err != nil {
 			return err
 		}
-		if err := orUnusable(tx.UseLink(l.ID, g.now())); err != nil {
+		if err := orNotFound(tx.UseLink(l.ID, g.now()), LinkUnusable); err != nil {
 			return err
 		}
 		who, err := tx.Person(ctx, g.audience, l.UserID)
 		if err != nil {
-			return orUnusable(err)
+			return orNotFound(err, LinkUnusable)
 		}
 		if err := g.setEmail(tx, who, l.Email, from); err != nil {
 			return err
@@ -85,10 +82,7 @@ func (g *SignIn) ConfirmEmail(ctx context.Context, token string, from access.Ori
 	if errors.Is(err, store.ErrExists) {
 		return LinkUnusable
 	}
-	if err == nil {
-		g.Host.WakeMail()
-	}
-	return err
+	return g.afterMail(err)
 }
 
 // setEmail changes the email. Both addresses are told; the event names the old one.

@@ -2,12 +2,9 @@ package signin
 
 import (
 	"context"
-	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base32"
-	"encoding/hex"
 	"errors"
 	"net/url"
 	"strings"
@@ -30,11 +27,8 @@ func (g *SignIn) Code(ctx context.Context, userID, code string, from access.Orig
 		return err
 	}
 	who, err := g.Store.Person(ctx, g.audience, userID)
-	if errors.Is(err, store.ErrNotFound) {
-		return WrongCode
-	}
 	if err != nil {
-		return err
+		return orNotFound(err, WrongCode)
 	}
 	err = g.useCode(ctx, userID, code)
 	if errors.Is(err, WrongCode) {
@@ -49,11 +43,8 @@ func (g *SignIn) Code(ctx context.Context, userID, code string, from access.Orig
 // useCode spends a code of either kind.
 func (g *SignIn) useCode(ctx context.Context, userID, code string) error {
 	factor, err := g.Store.TOTP(ctx, g.audience, userID)
-	if errors.Is(err, store.ErrNotFound) {
-		return WrongCode
-	}
 	if err != nil {
-		return err
+		return orNotFound(err, WrongCode)
 	}
 	use := func(tx *store.Tx) error {
 		return tx.UseRecoveryCode(g.audience, userID, g.recoveryHash(userID, code), g.now())
@@ -69,11 +60,7 @@ func (g *SignIn) useCode(ctx context.Context, userID, code string) error {
 		}
 		use = func(tx *store.Tx) error { return tx.UseTOTP(g.audience, userID, counter) }
 	}
-	err = g.Store.Update(ctx, use)
-	if errors.Is(err, store.ErrNotFound) { // spent before, perhaps at this very moment
-		return WrongCode
-	}
-	return err
+	return orNotFound(g.Store.Update(ctx, use), WrongCode) // spent before, perhaps at this very moment
 }
 
 const (
@@ -211,7 +198,7 @@ func (g *SignIn) factorChanged(tx *store.Tx, who *access.Person, on bool, from a
 	if err := g.record(tx, who, from, e, nil); err != nil {
 		return err
 	}
-	return g.tell(tx, who, from, func(l text.Locale) letter.Letter {
+	return g.notify(tx, who, from, func(l text.Locale) letter.Letter {
 		return letter.ChangedSecondFactor(l, g.audience, who.Email, on, g.now(), g.settings())
 	})
 }
@@ -242,14 +229,11 @@ func (g *SignIn) RenewRecoveryCodes(
 		if err := g.record(tx, who, from, codesRenewed, nil); err != nil {
 			return err
 		}
-		return g.tell(tx, who, from, func(l text.Locale) letter.Letter {
+		return g.notify(tx, who, from, func(l text.Locale) letter.Letter {
 			return letter.RenewedCodes(l, g.audience, who.Email, g.now(), g.settings())
 		})
 	})
-	if err == nil {
-		g.Host.WakeMail()
-	}
-	return codes, err
+	return codes, g.afterMail(err)
 }
 
 // RecoveryCodesLeft returns how many recovery codes a person has not spent.
@@ -286,11 +270,8 @@ func isRecoveryCode(code string) bool {
 	return len(plainRecoveryCode(code)) == recoveryEncoding.EncodedLen(recoveryCodeBytes)
 }
 
-// recoveryHash is keyed, so that a copy of the database does not help to guess.
 func (g *SignIn) recoveryHash(userID, code string) string {
-	mac := hmac.New(sha256.New, g.Secrets.Derive("recovery codes"))
-	mac.Write([]byte(userID + "\x00" + plainRecoveryCode(code)))
-	return hex.EncodeToString(mac.Sum(nil))
+	return g.keyedHash("recovery codes", userID+"\x00"+plainRecoveryCode(code))
 }
 
 // RemoveFactors leaves a person nothing to sign in with but their password: who has lost a device has lost the

@@ -1,6 +1,7 @@
 package signin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -28,7 +29,7 @@ var (
 		"This link does not exist, was used before or is too old.").With("entity", "link")
 	EmailTaken = fault.New(fault.Conflict, "email-taken",
 		"A user with this email exists already. Sign in, or ask to be invited with another email.")
-	NoEmail = fault.Validation(fault.Problem{Field: "email", Code: "format", Message: "must be an email address"})
+	NoEmail = fault.InvalidField("email", "format", "must be an email address")
 )
 
 // RequestReset takes a request for a link to choose a new password. Whether a person has the email is not looked at
@@ -42,17 +43,11 @@ func (g *SignIn) RequestReset(ctx context.Context, email string, from access.Ori
 	if _, err := g.resets.begin(ctx, from, address, ""); err != nil {
 		return err
 	}
-	r := RequestedReset{Audience: g.audience, Email: address, Locale: from.Locale}
-	if r.Locale == "" {
-		r.Locale = text.English
-	}
+	r := RequestedReset{Audience: g.audience, Email: address, Locale: cmp.Or(from.Locale, text.English)}
 	err = g.Store.Update(ctx, func(tx *store.Tx) error {
 		return g.Host.QueueMail(tx, &store.Mail{Kind: ResetRequest}, r)
 	})
-	if err == nil {
-		g.Host.WakeMail()
-	}
-	return err
+	return g.afterMail(err)
 }
 
 // AnswerReset makes the link and its mail when a person has the email. Links that they were sent before still work:
@@ -112,14 +107,7 @@ func (g *SignIn) link(ctx context.Context, q store.Queries, kind access.LinkKind
 		return nil, LinkUnusable
 	}
 	l, err := q.LinkByHash(ctx, g.audience, kind, hash, g.now())
-	return l, orUnusable(err)
-}
-
-func orUnusable(err error) error {
-	if errors.Is(err, store.ErrNotFound) {
-		return LinkUnusable
-	}
-	return err
+	return l, orNotFound(err, LinkUnusable)
 }
 
 // useLink spends a link for a chosen password: it hands the link and the hash of the password to f in one transaction.
@@ -143,16 +131,13 @@ func (g *SignIn) useLink(
 		if err != nil {
 			return err
 		}
-		if err := orUnusable(tx.UseLink(l.ID, g.now())); err != nil {
+		if err := orNotFound(tx.UseLink(l.ID, g.now()), LinkUnusable); err != nil {
 			return err
 		}
 		return f(tx, l, hash)
 	})
 	g.ForgetSessions()
-	if err == nil {
-		g.Host.WakeMail()
-	}
-	return err
+	return g.afterMail(err)
 }
 
 // AcceptInvitation makes the user whom a link invites, with the password they have chosen, and returns their id. The
@@ -225,7 +210,7 @@ func (g *SignIn) ResetPassword(
 			return LinkUnusable
 		}
 		if err != nil {
-			return orUnusable(err)
+			return orNotFound(err, LinkUnusable)
 		}
 		if err := g.setPassword(tx, who, hash, from); err != nil {
 			return err

@@ -28,14 +28,7 @@ func (g *SignIn) PasskeyOf(ctx context.Context, userID, id string) (*access.Pass
 		return nil, PasskeyNotFound
 	}
 	k, err := g.Store.Passkey(ctx, g.audience, userID, id)
-	return k, orPasskeyNotFound(err)
-}
-
-func orPasskeyNotFound(err error) error {
-	if errors.Is(err, store.ErrNotFound) {
-		return PasskeyNotFound
-	}
-	return err
+	return k, orNotFound(err, PasskeyNotFound)
 }
 
 // newPasskeyContext binds a ceremony to a person and one of their sessions.
@@ -46,12 +39,10 @@ func newPasskeyContext(who *access.Person, sessionID string) string {
 // checkPasskeyName checks the name of a passkey.
 func checkPasskeyName(name string) error {
 	if name == "" {
-		return fault.Validation(fault.Problem{Field: "name", Code: "required", Message: "must not be empty"})
+		return fault.InvalidField("name", "required", "must not be empty")
 	}
 	if err := access.CheckName("name", name); err != nil {
-		return fault.Validation(fault.Problem{
-			Field: "name", Code: "name", Message: "must have 1 to 100 characters and no control characters",
-		})
+		return fault.InvalidField("name", "name", "must have 1 to 100 characters and no control characters")
 	}
 	return nil
 }
@@ -109,12 +100,8 @@ func (g *SignIn) AddPasskey(
 	k := g.newPasskey(who, c.Name, made)
 	err = g.change(ctx, who, sessionID, func(tx *store.Tx) error {
 		// Whoever removed the person's passkeys a moment ago has ended the session, too.
-		err := tx.HoldSession(g.audience, who.ID, sessionID)
-		if errors.Is(err, store.ErrNotFound) {
-			return PasskeyTooLate
-		}
-		if err != nil {
-			return err
+		if err := tx.HoldSession(g.audience, who.ID, sessionID); err != nil {
+			return orNotFound(err, PasskeyTooLate)
 		}
 		passkeys, err := tx.Passkeys(ctx, g.audience, who.ID)
 		if err != nil {
@@ -132,7 +119,7 @@ func (g *SignIn) AddPasskey(
 		if err := g.record(tx, who, from, passkeyAdded, map[string]any{"name": k.Name}); err != nil {
 			return err
 		}
-		return g.tell(tx, who, from, func(l text.Locale) letter.Letter {
+		return g.notify(tx, who, from, func(l text.Locale) letter.Letter {
 			return letter.AddedPasskey(l, g.audience, who.Email, k.Name, k.CreatedAt, g.settings())
 		})
 	})
@@ -186,12 +173,13 @@ func (g *SignIn) RenamePasskey(
 	if err != nil {
 		return err
 	}
-	return orPasskeyNotFound(g.Store.Update(ctx, func(tx *store.Tx) error {
+	err = g.Store.Update(ctx, func(tx *store.Tx) error {
 		if err := tx.RenamePasskey(g.audience, who.ID, k.ID, name); err != nil {
 			return err
 		}
 		return g.record(tx, who, from, passkeyRenamed, map[string]any{"old_name": k.Name, "name": name})
-	}))
+	})
+	return orNotFound(err, PasskeyNotFound)
 }
 
 // RemovePasskey removes a passkey of a person who has proved who they are; see Confirm. Their other sessions end: one
@@ -223,7 +211,7 @@ func (g *SignIn) PasskeysAfterReset(ctx context.Context, userID string) ([]*acce
 func (g *SignIn) RemovePasskeysAfterReset(ctx context.Context, userID, id string, from access.Origin) error {
 	who, err := g.Store.Person(ctx, g.audience, userID)
 	if err != nil {
-		return orPasskeyNotFound(err)
+		return orNotFound(err, PasskeyNotFound)
 	}
 	if protected, err := g.passkeyProtects(ctx, userID); err != nil {
 		return err
@@ -247,7 +235,7 @@ func (g *SignIn) RemovePasskeysAfterReset(ctx context.Context, userID, id string
 func (g *SignIn) removePasskeys(
 	ctx context.Context, who *access.Person, sessionID string, from access.Origin, passkeys ...*access.Passkey,
 ) error {
-	return orPasskeyNotFound(g.change(ctx, who, sessionID, func(tx *store.Tx) error {
+	err := g.change(ctx, who, sessionID, func(tx *store.Tx) error {
 		if err := tx.ProveSession(sessionID, nil); err != nil { // it may have been with one of them
 			return err
 		}
@@ -258,12 +246,13 @@ func (g *SignIn) removePasskeys(
 			if err := g.record(tx, who, from, passkeyRemoved, map[string]any{"name": k.Name}); err != nil {
 				return err
 			}
-			if err := g.tell(tx, who, from, func(l text.Locale) letter.Letter {
+			if err := g.notify(tx, who, from, func(l text.Locale) letter.Letter {
 				return letter.RemovedPasskey(l, g.audience, who.Email, k.Name, g.now(), g.settings())
 			}); err != nil {
 				return err
 			}
 		}
 		return nil
-	}))
+	})
+	return orNotFound(err, PasskeyNotFound)
 }

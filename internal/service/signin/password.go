@@ -22,15 +22,13 @@ const (
 func CheckNewPassword(field, password string, context ...string) error {
 	switch n := utf8.RuneCountInString(password); {
 	case n < MinPassword:
-		return fault.Validation(fault.Problem{Field: field, Code: "min_length", Message: "must have at least 12 characters"})
+		return fault.InvalidField(field, "min_length", "must have at least 12 characters")
 	case n > MaxPassword:
-		return fault.Validation(fault.Problem{Field: field, Code: "max_length", Message: "must have at most 256 characters"})
+		return fault.InvalidField(field, "max_length", "must have at most 256 characters")
 	}
 	if access.Guessable(password, context...) {
-		return fault.Validation(fault.Problem{
-			Field: field, Code: "guessable",
-			Message: "must not be made of common words, keyboard runs, or your name or email",
-		})
+		return fault.InvalidField(field, "guessable",
+			"must not be made of common words, keyboard runs, or your name or email")
 	}
 	return nil
 }
@@ -57,7 +55,7 @@ func (g *SignIn) setPassword(tx *store.Tx, who *access.Person, hash string, from
 	if err := tx.DeleteResets(g.audience, who.ID); err != nil {
 		return err
 	}
-	err := g.tell(tx, who, from, func(l text.Locale) letter.Letter {
+	err := g.notify(tx, who, from, func(l text.Locale) letter.Letter {
 		return letter.ChangedPassword(l, g.audience, who.Email, g.now(), g.Host.Address()+"/"+string(g.audience)+"/forgot")
 	})
 	if err != nil {

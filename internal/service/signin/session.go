@@ -64,10 +64,7 @@ func (s *SessionStore) StartSession(
 		}
 		return s.config.record(tx, who, from, signedIn, details)
 	})
-	if err == nil {
-		s.config.Host.WakeMail()
-	}
-	return session, token, err
+	return session, token, s.config.afterMail(err)
 }
 
 // seeDevice notes the browser with which somebody signs in. When they have used others before and not this one, they
@@ -84,7 +81,7 @@ func (s *SessionStore) seeDevice(ctx context.Context, tx *store.Tx, who *access.
 	if err != nil || !isNew || others == 0 {
 		return err
 	}
-	return s.config.tell(tx, who, from, func(l text.Locale) letter.Letter {
+	return s.config.notify(tx, who, from, func(l text.Locale) letter.Letter {
 		return letter.NewDeviceUsed(l, who.Audience, who.Email, from.IP, from.Agent(), s.config.now(),
 			s.config.settingsOf(who.Audience))
 	})
@@ -159,10 +156,7 @@ func (s *SessionStore) endSession(
 		return s.recordSessions(ctx, tx, audience, userID, from, e, 1)
 	})
 	s.ForgetSessions()
-	if errors.Is(err, store.ErrNotFound) {
-		return SessionNotFound
-	}
-	return err
+	return orNotFound(err, SessionNotFound)
 }
 
 // recordSessions writes down that sessions of somebody were ended; who has left may have had some.

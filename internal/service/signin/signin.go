@@ -5,6 +5,9 @@ package signin
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"log/slog"
 	"strings"
@@ -61,6 +64,21 @@ type Host interface {
 
 	// WakeMail wakes the sender after a transaction that may have queued mail.
 	WakeMail()
+}
+
+// orNotFound turns a row that does not exist into the refusal that the caller is told.
+func orNotFound(err, refusal error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return refusal
+	}
+	return err
+}
+
+// keyedHash is a hash of a text that a copy of the database does not help to guess.
+func (c *Config) keyedHash(purpose, text string) string {
+	mac := hmac.New(sha256.New, c.Secrets.Derive(purpose))
+	mac.Write([]byte(text))
+	return hex.EncodeToString(mac.Sum(nil))
 }
 
 // now is the current time as the database keeps it, so that what is answered and what is read back are equal.
@@ -241,8 +259,8 @@ func (c *Config) record(tx *store.Tx, who *access.Person, from access.Origin, e 
 	return nil
 }
 
-// tell posts a letter to a person, in the language of the page where they made a change.
-func (c *Config) tell(
+// notify posts a letter to a person, in the language of the page where they made a change.
+func (c *Config) notify(
 	tx *store.Tx, who *access.Person, from access.Origin, write func(text.Locale) letter.Letter,
 ) error {
 	if !c.Host.SendsMail() {
@@ -269,6 +287,14 @@ func (c *Config) localeOf(tx *store.Tx, who *access.Person, from access.Origin) 
 	return account.Locale, nil
 }
 
+// afterMail wakes the sender unless the transaction that may have queued mail has failed with err, which it returns.
+func (c *Config) afterMail(err error) error {
+	if err == nil {
+		c.Host.WakeMail()
+	}
+	return err
+}
+
 // change makes a change of how a person signs in and ends all their sessions but one.
 func (g *SignIn) change(ctx context.Context, who *access.Person, sessionID string, f func(*store.Tx) error) error {
 	err := g.Store.Update(ctx, func(tx *store.Tx) error {
@@ -279,10 +305,7 @@ func (g *SignIn) change(ctx context.Context, who *access.Person, sessionID strin
 		return err
 	})
 	g.ForgetSessions()
-	if err == nil {
-		g.Host.WakeMail()
-	}
-	return err
+	return g.afterMail(err)
 }
 
 // settings is where people of the audience change how they sign in.
@@ -293,4 +316,35 @@ func (c *Config) settingsOf(a access.Audience) string {
 		return c.Host.Address() + "/desk/me"
 	}
 	return c.Host.Address() + "/portal/settings"
+}
+
+const idLength = 36
+
+// Ticket names a person between two pages of one flow, such as the password and the code of the second factor. It ends
+// when the person gets another password. Whoever keeps it has to sign it and to limit its time.
+func (g *SignIn) Ticket(ctx context.Context, userID string) (string, error) {
+	who, err := g.Store.Person(ctx, g.audience, userID)
+	if err != nil {
+		return "", err
+	}
+	return g.ticketOf(who), nil
+}
+
+func (g *SignIn) ticketOf(who *access.Person) string {
+	return who.ID + g.keyedHash("sign-in tickets", who.PasswordHash)
+}
+
+// TicketHolder returns the id of the person whom a ticket names; empty when it has ended.
+func (g *SignIn) TicketHolder(ctx context.Context, ticket string) (userID string, err error) {
+	if len(ticket) < idLength {
+		return "", nil
+	}
+	who, err := g.Store.Person(ctx, g.audience, ticket[:idLength])
+	if errors.Is(err, store.ErrNotFound) {
+		return "", nil
+	}
+	if err != nil || !who.Active || !hmac.Equal([]byte(g.ticketOf(who)), []byte(ticket)) {
+		return "", err
+	}
+	return who.ID, nil
 }

@@ -2,9 +2,6 @@ package signin
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"slices"
 	"strings"
@@ -169,11 +166,11 @@ func sorted(keys []limited) []limited {
 // key is under what an attempt is counted. It is a keyed hash: names are what visitors have typed, a password in the
 // wrong field, say.
 func (t *throttle) key(parts ...string) string {
-	mac := hmac.New(sha256.New, t.Secrets.Derive("sign-in attempts"))
-	for _, part := range append([]string{string(t.audience), t.purpose}, parts...) {
-		mac.Write([]byte(part + "\x00"))
+	text := string(t.audience) + "\x00" + t.purpose + "\x00"
+	for _, part := range parts {
+		text += part + "\x00"
 	}
-	return hex.EncodeToString(mac.Sum(nil))
+	return t.keyedHash("sign-in attempts", text)
 }
 
 // DeleteOldSignInAttempts removes up to limit windows of attempts that are over, and returns how many.
