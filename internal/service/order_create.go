@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
@@ -105,7 +104,7 @@ func (s *Service) afterPhotos(
 ) error {
 	known, err := s.store.KnownPhotos(ctx, tenant, photoNames(photos))
 	if err == nil {
-		err = checkKnownPhotos(photos, known, photoField)
+		err = checkKnownPhotos(photos, known)
 	}
 	return cmp.Or(err, refusal)
 }
@@ -170,10 +169,10 @@ func (s *Service) draftPhotos(d *order.Draft) ([]order.Photo, error) {
 }
 
 // checkKnownPhotos refuses the first photo that the account does not have in this environment.
-func checkKnownPhotos(photos []order.Photo, known map[string]bool, field func(int) string) error {
+func checkKnownPhotos(photos []order.Photo, known map[string]bool) error {
 	for i, p := range photos {
 		if p.Name != "" && !known[p.Name] {
-			return photo.Unsupported(field(i), "")
+			return photo.Unsupported(photoField(i), "")
 		}
 	}
 	return nil
@@ -214,11 +213,11 @@ func (s *Service) BeginIdempotent(
 	sum := sha256.Sum256(body)
 	i := &Idempotent{key: key, bodyHash: hex.EncodeToString(sum[:])}
 	scope := runningKey{tenant, key}
-	if !s.running.begin(scope) {
+	if _, running := s.running.LoadOrStore(scope, nil); running {
 		return nil, fault.New(fault.Conflict, "request-in-progress",
 			"Another request with this Idempotency-Key is still running.")
 	}
-	i.end = func() { s.running.end(scope) }
+	i.end = func() { s.running.Delete(scope) }
 	first, err := s.store.Remembered(ctx, tenant, key, s.now().Add(-IdempotencyWindow))
 	switch {
 	case errors.Is(err, store.ErrNotFound):
@@ -271,32 +270,8 @@ func (s *Service) DeleteOldIdempotencyKeys(ctx context.Context, limit int) (int,
 	return int(n), err
 }
 
+// runningKey is an idempotency key whose creation runs on this node now.
 type runningKey struct {
 	access.Tenant
 	key string
-}
-
-// runningKeys are the idempotency keys whose creation runs on this node now.
-type runningKeys struct {
-	mu   sync.Mutex
-	keys map[runningKey]struct{}
-}
-
-func (r *runningKeys) begin(k runningKey) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if _, ok := r.keys[k]; ok {
-		return false
-	}
-	if r.keys == nil {
-		r.keys = make(map[runningKey]struct{})
-	}
-	r.keys[k] = struct{}{}
-	return true
-}
-
-func (r *runningKeys) end(k runningKey) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.keys, k)
 }

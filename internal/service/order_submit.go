@@ -78,7 +78,7 @@ func (s *Service) checkSubmission(tx *store.Tx, o *order.Order, sub *order.Submi
 		if err != nil {
 			return nil, err
 		}
-		if err := checkKnownPhotos(photos, known, photoField); err != nil {
+		if err := checkKnownPhotos(photos, known); err != nil {
 			return nil, err
 		}
 	}
@@ -106,13 +106,13 @@ func (s *Service) acceptSubmission(
 	if err := o.Apply(order.SubmitPhotos, now); err != nil {
 		return err
 	}
-	next := s.returnToReviewer
+	var err error
 	if o.Environment == access.Test {
-		next = func(ctx context.Context, tx *store.Tx, o *order.Order, now time.Time) error {
-			return s.simulateAfterSubmission(ctx, tx, o, sub, now)
-		}
+		err = s.simulateAfterSubmission(ctx, tx, o, sub, now)
+	} else {
+		err = s.returnToReviewer(ctx, tx, o, now)
 	}
-	if err := next(ctx, tx, o, now); err != nil || actor.Kind != access.ByUser { // what programs send is in the timeline
+	if err != nil || actor.Kind != access.ByUser { // what programs send is in the timeline
 		return err
 	}
 	return s.record(tx, actor, orderEvent(audit.OrderPhotos, o, details))

@@ -159,16 +159,8 @@ func (s *Service) RotateSecrets(ctx context.Context) (*Resealed, error) {
 	// One kept key comes last. From the first one to it, neither secret key opens all kept keys alone, so that nothing
 	// starts with one of them after an interruption.
 	last := keptLabels[len(keptLabels)-1]
-	isLast := func(id string) bool { return id == last }
-	notLast := func(id string) bool { return id != last }
 	for i, place := range append(slices.Clone(sealedPlaces), sealedPlaces[0]) {
-		var leave func(id string) bool
-		switch i {
-		case 0:
-			leave = isLast
-		case len(sealedPlaces):
-			leave = notLast
-		}
+		leave := func(id string) bool { return i == 0 && id == last || i == len(sealedPlaces) && id != last }
 		broken, err := s.reseal(ctx, place.column, place.context, leave, r, done)
 		if err != nil {
 			return r, fmt.Errorf("seal %s: %w", place.column, err)
@@ -192,7 +184,7 @@ func (s *Service) reseal(
 	r *Resealed, done func(int64),
 ) (broken []string, err error) {
 	err = s.eachSealed(ctx, column, s.secrets.Prefix(), func(v store.SealedValue) error {
-		if leave != nil && leave(v.ID) {
+		if leave(v.ID) {
 			return nil
 		}
 		done(1)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -123,7 +124,7 @@ type Service struct {
 	keyUses  *ttlcache.Cache[string, struct{}]              // by key id: those that were recorded lately
 	pastDays *ttlcache.Cache[pastDaysKey, *pastDays]        // of overviews
 	signers  map[access.Environment]*certificate.Signer
-	running  runningKeys
+	running  sync.Map // of runningKey
 }
 
 // New returns the use cases over a store. It holds an empty catalog until RefreshCatalog is called.
@@ -138,12 +139,12 @@ func New(c Config) *Service {
 		c.OnChange = func(Change) {}
 	}
 	s := &Service{
-		store: c.Store, onChange: c.OnChange, media: c.Media, secrets: c.Secrets, guard: c.Guard, clock: c.Now,
-		mediaURLs: c.MediaURLs, publicURL: strings.TrimSuffix(c.PublicURL, "/"), log: c.Log, testDelay: c.TestEventDelay,
-		secretOverlap: c.SecretOverlap, onDeliveries: c.OnDeliveries, onPhotos: c.OnPhotos, onMail: c.OnMail,
-		limits:  c.Limits,
-		signers: newSigners(c.Secrets), keys: ttlcache.New[access.SecretSum, *access.Key](cmp.Or(c.KeyLife, keyCacheLife),
-			keyCacheSize),
+		store: c.Store, media: c.Media, secrets: c.Secrets, guard: c.Guard, clock: c.Now, log: c.Log, limits: c.Limits,
+		mediaURLs: c.MediaURLs, publicURL: strings.TrimSuffix(c.PublicURL, "/"),
+		testDelay: c.TestEventDelay, secretOverlap: c.SecretOverlap,
+		onDeliveries: c.OnDeliveries, onPhotos: c.OnPhotos, onMail: c.OnMail, onChange: c.OnChange,
+		signers:  newSigners(c.Secrets),
+		keys:     ttlcache.New[access.SecretSum, *access.Key](cmp.Or(c.KeyLife, keyCacheLife), keyCacheSize),
 		keyUses:  ttlcache.New[string, struct{}](keyUseGap, keyCacheSize),
 		pastDays: ttlcache.New[pastDaysKey, *pastDays](pastDaysLife, pastDaysSize),
 	}
