@@ -12,12 +12,10 @@ import (
 	"github.com/assayhq/assay/internal/demo"
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
-	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/service/signin"
-	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/device"
 	"github.com/assayhq/assay/internal/testkit/expect"
 	"github.com/assayhq/assay/internal/testkit/must"
@@ -166,9 +164,7 @@ func TestStaffLog(t *testing.T) {
 			return err
 		})
 		ctxBoss(audit.StaffTokenRevoked, mika.ID, func() error {
-			_,
-				err := o.Service.RevokeStaffToken(ctx, o.boss.Actor(from), mika.ID)
-			return err
+			return second(o.Service.RevokeStaffToken(ctx, o.boss.Actor(from), mika.ID))
 		})
 		ctxBoss(audit.StaffPasswordReset, mika.ID, func() error {
 			_, password, err := o.Service.ResetStaffPassword(ctx, o.boss.Actor(from), mika.ID)
@@ -176,21 +172,16 @@ func TestStaffLog(t *testing.T) {
 			return err
 		})
 		ctxBoss(audit.StaffFactorReset, mika.ID, func() error {
-			_,
-				err := o.Service.ResetStaffFactors(ctx, o.boss.Actor(from), mika.ID)
-			return err
+			return second(o.Service.ResetStaffFactors(ctx, o.boss.Actor(from), mika.ID))
 		})
 		role := ctxBoss(audit.StaffRoleChanged, mika.ID, func() error {
-			_, err := o.Service.ChangeStaffRole(ctx, o.boss.Actor(from), mika.ID, access.Admin)
-			return err
+			return second(o.Service.ChangeStaffRole(ctx, o.boss.Actor(from), mika.ID, access.Admin))
 		})
 		if role.Details["from"] != "reviewer" || role.Details["to"] != "admin" {
 			t.Errorf("details %v", role.Details)
 		}
 		ctxBoss(audit.StaffDeactivated, mika.ID, func() error {
-			_,
-				err := o.Service.DeactivateStaff(ctx, o.boss.Actor(from), mika.ID)
-			return err
+			return second(o.Service.DeactivateStaff(ctx, o.boss.Actor(from), mika.ID))
 		})
 		did(audit.StaffSignInFailed, mika, mika.ID, func() {
 			if _, _, err := signIn.Password(ctx, "mika@example.com", "any", from); !errors.Is(err, signin.WrongSignIn) {
@@ -220,12 +211,10 @@ func TestStaffLog(t *testing.T) {
 			return err
 		})
 		ctxBoss(audit.UserFactorReset, owner.ID, func() error {
-			_, err := o.Service.ResetUserFactors(ctx, o.boss.Actor(from), o.Account.ID, owner.ID)
-			return err
+			return second(o.Service.ResetUserFactors(ctx, o.boss.Actor(from), o.Account.ID, owner.ID))
 		})
 		grant := ctxBoss(audit.CreditsGranted, o.Account.ID, func() error {
-			_, err := o.Service.GrantCredits(ctx, by(o.boss), o.Live.Tenant, 50, "invoice 7")
-			return err
+			return second(o.Service.GrantCredits(ctx, by(o.boss), o.Live.Tenant, 50, "invoice 7"))
 		})
 		expect.Equal(t, "account", grant.AccountID, o.Account.ID)
 		for name, want := range map[string]any{"amount": 50.0, "balance": 1050.0, "note": "invoice 7"} {
@@ -243,11 +232,7 @@ func TestStaffLog(t *testing.T) {
 			return o.Service.SetKeyLimits(ctx, by(o.boss), k.ID, map[string]int{"read": 7})
 		})
 		ctxBoss(audit.ActionKeyNetworks, k.ID, func() error { return o.Service.SetKeyNetworks(ctx, by(o.boss), k.ID, nil) })
-		ctxBoss(audit.ActionKeyRevoked, k.ID, func() error {
-			_,
-				err := o.Service.RevokeKey(ctx, by(o.boss), k.ID)
-			return err
-		})
+		ctxBoss(audit.ActionKeyRevoked, k.ID, func() error { return second(o.Service.RevokeKey(ctx, by(o.boss), k.ID)) })
 
 		// The catalog.
 		plan, err := o.Service.UploadCatalog(ctx, by(o.boss), "c.yaml",
@@ -261,13 +246,10 @@ func TestStaffLog(t *testing.T) {
 		// Orders and what comes of them.
 		id := o.Order(t, o.Live, "")
 		ctxBoss(audit.OrderReassigned, id, func() error {
-			_, err := o.Service.ReassignOrder(ctx, o.boss.Actor(from), id, o.reviewer.ID)
-			return err
+			return second(o.Service.ReassignOrder(ctx, o.boss.Actor(from), id, o.reviewer.ID))
 		})
 		ctxBoss(audit.OrderCanceled, id, func() error {
-			_, err := o.Service.CancelOrder(ctx, o.boss.Actor(from), id,
-				"withdrawn")
-			return err
+			return second(o.Service.CancelOrder(ctx, o.boss.Actor(from), id, "withdrawn"))
 		})
 		authentic, err := o.Store.Order(ctx, o.Order(t, o.Test, order.MockAuthentic))
 		must.NoError(t, err)
@@ -341,34 +323,7 @@ func TestStaffLog(t *testing.T) {
 				t.Errorf("entries %+v", all)
 			}
 		})
-		t.Run("FourEyes", func(t *testing.T) {
-			config := o.Config
-			config.Limits.FourEyes = service.FourEyes{On: true, Credits: 10}
-			careful := service.New(config)
-			n, err := o.Service.CreateStaff(ctx, o.boss.Actor(from), "second@example.com", "Second", access.Admin)
-			must.NoError(t, err)
-			secret(n.Password)
-			secret(n.Token)
-			ask := func() string {
-				if _, err := careful.GrantCredits(ctx, o.boss.Actor(from), o.Live.Tenant, 100, "x"); err == nil {
-					t.Fatal("a large amount needs nobody else")
-				}
-				open, _, err := careful.Approvals(ctx, n.Staff.Actor(from))
-				must.NoError(t, err)
-				return open[0].ID
-			}
-			for _, decide := range []func(string) error{
-				func(id string) error { return second(careful.Approve(ctx, n.Staff.Actor(from), id)) },
-				func(id string) error { return second(careful.Refuse(ctx, n.Staff.Actor(from), id)) },
-				func(id string) error { return second(careful.Withdraw(ctx, o.boss.Actor(from), id)) },
-				func(string) error {
-					o.Clock.Advance(access.ApprovalLife)
-					return second(careful.ExpireApprovals(ctx, 10))
-				},
-			} {
-				must.NoError(t, decide(ask()))
-			}
-		})
+		t.Run("FourEyes", func(t *testing.T) { o.testLogOfApprovals(t, from, secret) })
 		t.Run("EveryWord", func(t *testing.T) {
 			seen := make(map[audit.ActionCode]bool)
 			for _, a := range o.logged(t, audit.ActionFilter{}) {
@@ -427,84 +382,6 @@ func TestStaffLog(t *testing.T) {
 				}
 			}
 		})
-		t.Run("Pages", func(t *testing.T) {
-			all := o.logged(t, audit.ActionFilter{})
-			var ids []string
-			for below := (audit.ActionCursor{}); ; {
-				page, err := o.Service.StaffActions(ctx, by(o.boss), audit.ActionFilter{}, below, 3)
-				must.NoError(t, err)
-				if len(page) == 0 {
-					break
-				}
-				for _, a := range page {
-					ids = append(ids, a.ID)
-				}
-				below = page[len(page)-1].Cursor()
-				if len(ids) == 3 { // what comes meanwhile moves no page
-					must.NoError(t, second(o.Service.GrantCredits(ctx, by(o.boss), o.Live.Tenant, 1, "meanwhile")))
-				}
-			}
-			slices.Reverse(ids)
-			for i, a := range all {
-				if i >= len(ids) || ids[i] != a.ID {
-					t.Fatalf("%d entries on pages, want %d in their order", len(ids), len(all))
-				}
-			}
-		})
-	})
-}
-
-// TestOperatorLog does everything that the command line can change, and checks that each leaves its entry in the log of
-// administration: who acts is an argument, so that none can be forgotten.
-func TestOperatorLog(t *testing.T) {
-	eachOffice(t, func(t *testing.T, o *office) {
-		ctx, operator := t.Context(), access.Operator
-		live := o.Live.Tenant
-		key := func() (*access.Key, error) {
-			n := service.NewKey{Tenant: live, Name: "erp", Scopes: access.AllScopes, Limits: map[string]int{"read": 9}}
-			k, _, err := o.Service.CreateKey(ctx, operator, n)
-			return k, err
-		}
-		delivery := o.failedDelivery(t)
-		for _, use := range []struct {
-			code audit.ActionCode
-			run  func() error
-		}{
-			{audit.AccountCreated, func() error {
-				return second(o.Service.CreateAccount(ctx, operator, "Beta", "beta@example.com", "en"))
-			}},
-			{audit.CreditsGranted, func() error { return second(o.Service.GrantCredits(ctx, operator, live, 1, "by hand")) }},
-			{audit.ActionKeyCreated, func() error { return second(key()) }},
-			{audit.ActionKeyRenamed, func() error { return o.Service.RenameKey(ctx, operator, o.Live.ID, "nightly") }},
-			{audit.ActionKeyLimited, func() error { return o.Service.SetKeyLimits(ctx, operator, o.Live.ID, nil) }},
-			{audit.ActionKeyNetworks, func() error { return o.Service.SetKeyNetworks(ctx, operator, o.Live.ID, nil) }},
-			{audit.ActionKeyRevoked, func() error { return second(o.Service.RevokeKey(ctx, operator, o.Live.ID)) }},
-			{audit.CatalogImported, func() error { return second(o.Service.ImportCatalog(ctx, operator, demo.Catalog)) }},
-			{audit.DeliveryRedelivered, func() error { return o.Service.Redeliver(ctx, operator, delivery) }},
-			{audit.DeliveriesRedelivered, func() error {
-				o.failedDelivery(t)
-				return second(o.Service.RedeliverFailed(ctx, operator, webhook.DeliveryFilter{}, time.Time{}))
-			}},
-		} {
-			before := len(o.logged(t, audit.ActionFilter{}))
-			must.NoError(t, use.run())
-			all := o.logged(t, audit.ActionFilter{})
-			if len(all) != before+1 || all[before].Code != use.code || all[before].StaffName != "operator" {
-				t.Errorf("%s leaves %d entries", use.code, len(all)-before)
-			}
-		}
-		for name, err := range map[string]error{ // nothing records these: they are for account users only
-			"CreateEndpoint": func() error {
-				_, _, err := o.Service.CreateEndpoint(ctx, operator, o.Test.ID, service.NewEndpoint{})
-				return err
-			}(),
-			"DeleteEndpoint": o.Service.DeleteEndpoint(ctx, operator, store.NewID()),
-			"SendTestEvent":  second(o.Service.SendTestEvent(ctx, operator, store.NewID(), webhook.OrderOutcome)),
-			"SetLowCredits":  o.Service.SetLowCredits(ctx, operator, 1),
-		} {
-			if fault.CodeOf(err) != "forbidden" {
-				t.Errorf("%s: %v, want forbidden", name, err)
-			}
-		}
+		t.Run("Pages", o.testLogPages)
 	})
 }

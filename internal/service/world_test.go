@@ -3,16 +3,12 @@ package service_test
 import (
 	"errors"
 	"log/slog"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
-	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/fault"
-	"github.com/assayhq/assay/internal/domain/order"
-	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/fakeclock"
@@ -150,35 +146,4 @@ func codeOf(t *testing.T, secret string, at time.Time) string {
 	c, err := totp.GenerateCode(secret, at)
 	must.NoError(t, err)
 	return c
-}
-
-// logged returns the log of administration, the oldest entry first.
-func (o *office) logged(t *testing.T, f audit.ActionFilter) []*audit.Action {
-	t.Helper()
-	var all []*audit.Action
-	must.NoError(t, o.Service.EachStaffAction(t.Context(), by(o.boss), f, func(a *audit.Action) error {
-		all = append(all, a)
-		return nil
-	}))
-	slices.Reverse(all)
-	return all
-}
-
-// failedDelivery makes a delivery that has used up its attempts, and returns its id.
-func (o *office) failedDelivery(t *testing.T) string {
-	t.Helper()
-	e, now := endpoint(t, o.Shop, o.Test, store.NewID(), webhook.OrderOutcome), o.Clock.Now()
-	o.Order(t, o.Test, order.MockFake)
-	const sender = "01980000-0000-7000-8000-000000000001"
-	must.NoError(t, o.Store.Update(t.Context(), func(tx *store.Tx) error {
-		_, err := tx.LeaseQueues(sender, []string{e.ID}, now, now.Add(time.Hour))
-		return err
-	}))
-	due, err := o.Store.DueDeliveries(t.Context(), e.ID, store.Place{}, now, 1)
-	must.NoError(t, err)
-	must.NoError(t, o.Store.RecordAttempts(t.Context(), sender, []store.AttemptResult{{
-		Attempt:    webhook.Attempt{DeliveryID: due[0].ID, Number: 1, At: now, HTTPStatus: 500},
-		EndpointID: e.ID, DueAt: due[0].DueAt,
-	}}))
-	return due[0].ID
 }
