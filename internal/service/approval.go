@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"sync"
 
 	"github.com/assayhq/assay/internal/domain/access"
@@ -54,7 +53,7 @@ func (s *Service) requestApproval(ctx context.Context, actor access.Actor, a acc
 // lockAdministrator returns a staff user who is an active administrator while the transaction runs.
 func (s *Service) lockAdministrator(tx *store.Tx, id string) (*access.Staff, error) {
 	who, err := tx.StaffForUpdate(id)
-	if errors.Is(err, store.ErrNotFound) || err == nil && (!who.Active() || !who.Role.Includes(access.Admin)) {
+	if errors.Is(err, store.ErrNotFound) || err == nil && !isAdministrator(who) {
 		return nil, access.MissingRole(access.Admin)
 	}
 	return who, err
@@ -161,7 +160,11 @@ func (s *Service) decide(
 		if err := checkDecision(actor, asked, status); err != nil {
 			return err
 		}
-		if err := lockStaff(tx, actor.ID, asked); err != nil {
+		involved := []string{actor.ID, asked.RequestedBy}
+		if asked.Kind == access.ApproveRole {
+			involved = append(involved, asked.TargetID)
+		}
+		if _, err := lockStaff(tx, involved...); err != nil {
 			return err
 		}
 		if _, err := s.lockAdministrator(tx, actor.ID); err != nil {
@@ -182,22 +185,6 @@ func (s *Service) decide(
 		return nil, err
 	}
 	return a, nil
-}
-
-// lockStaff locks everybody whom a decision looks at, always in the same order, so that no transaction waits for
-// another that waits for it.
-func lockStaff(tx *store.Tx, actorID string, a *access.Approval) error {
-	ids := []string{actorID, a.RequestedBy}
-	if a.Kind == access.ApproveRole {
-		ids = append(ids, a.TargetID)
-	}
-	slices.Sort(ids)
-	for _, id := range slices.Compact(ids) {
-		if _, err := tx.StaffForUpdate(id); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // performApproved does what was approved. The rules are those of the moment.

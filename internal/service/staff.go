@@ -13,6 +13,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/letter"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/service/signin"
 	"github.com/assayhq/assay/internal/store"
 )
 
@@ -153,23 +154,18 @@ func (s *Service) changeStaff(
 		return nil, fault.Missing("staff user")
 	}
 	ids := []string{id}
-	if actor.Kind == access.ByStaff && actor.ID != id {
+	if actor.Kind == access.ByStaff {
 		ids = append(ids, actor.ID)
-		slices.Sort(ids) // always in the same order, so that no transaction waits for another that waits for it
 	}
 	err = s.store.Update(ctx, func(tx *store.Tx) error {
-		for _, each := range ids {
-			row, err := tx.StaffForUpdate(each)
-			if err != nil {
-				return orNotFound(err, fault.Missing("staff user"))
-			}
-			if each == actor.ID && (!row.Active() || !row.Role.Includes(access.Admin)) {
-				return access.MissingRole(access.Admin)
-			}
-			if each == id {
-				changed = row
-			}
+		locked, err := lockStaff(tx, ids...)
+		if err != nil {
+			return orNotFound(err, fault.Missing("staff user"))
 		}
+		if by := locked[actor.ID]; by != nil && !isAdministrator(by) {
+			return access.MissingRole(access.Admin)
+		}
+		changed = locked[id]
 		return f(tx, changed)
 	})
 	s.ForgetSessions()
@@ -178,6 +174,22 @@ func (s *Service) changeStaff(
 	}
 	return changed, nil
 }
+
+// lockStaff locks staff users and returns them by their id: always in the same order, so that no transaction waits for
+// another that waits for it.
+func lockStaff(tx *store.Tx, ids ...string) (map[string]*access.Staff, error) {
+	locked := make(map[string]*access.Staff, len(ids))
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
+		who, err := tx.StaffForUpdate(id)
+		if err != nil {
+			return nil, err
+		}
+		locked[id] = who
+	}
+	return locked, nil
+}
+
+func isAdministrator(who *access.Staff) bool { return who.Active() && who.Role.Includes(access.Admin) }
 
 // notifyStaff writes to a staff user whose credentials somebody else has changed.
 func (s *Service) notifyStaff(
@@ -232,11 +244,8 @@ func (s *Service) DeactivateStaff(ctx context.Context, actor access.Actor, id st
 		if err := errors.Join(
 			tx.RevokeStaffToken(who.ID), tx.DeletePasskeys(access.Desk, who.ID), tx.DeleteResets(access.Desk, who.ID),
 			tx.DeleteInvitationsBy(access.Desk, who.ID), tx.ForgetDevices(access.Desk, who.ID),
-			tx.WithdrawApprovalsOf(who.ID, s.now()),
+			tx.WithdrawApprovalsOf(who.ID, s.now()), signin.EndSessions(tx, access.Desk, who.ID),
 		); err != nil {
-			return err
-		}
-		if _, err := tx.DeleteSessions(access.Desk, who.ID, ""); err != nil {
 			return err
 		}
 		return s.recordStaffAction(tx, actor, audit.Action{Code: audit.StaffDeactivated, Target: staffTarget(who)})
@@ -279,14 +288,11 @@ func (s *Service) ReactivateStaff(ctx context.Context, actor access.Actor, id st
 				return err
 			}
 		}
-		if err := errors.Join(
+		if err := errors.Join( // what was added in the very moment of their deactivation ends, too
 			tx.ReactivateStaff(who.ID), tx.SetPassword(access.Desk, who.ID, hash), tx.RevokeStaffToken(who.ID),
 			tx.DeletePasskeys(access.Desk, who.ID), tx.DeleteResets(access.Desk, who.ID),
+			signin.EndSessions(tx, access.Desk, who.ID),
 		); err != nil {
-			return err
-		}
-		// What was added in the very moment of their deactivation ends, too.
-		if _, err := tx.DeleteSessions(access.Desk, who.ID, ""); err != nil {
 			return err
 		}
 		return s.recordStaffAction(tx, actor, audit.Action{
@@ -353,11 +359,8 @@ func (s *Service) changeRoleIn(tx *store.Tx, actor access.Actor, who *access.Sta
 	}
 	if err := errors.Join(
 		tx.SetStaffRole(who.ID, role), tx.DeleteInvitationsBy(access.Desk, who.ID),
-		tx.WithdrawApprovalsOf(who.ID, s.now()),
+		tx.WithdrawApprovalsOf(who.ID, s.now()), signin.EndSessions(tx, access.Desk, who.ID),
 	); err != nil {
-		return err
-	}
-	if _, err := tx.DeleteSessions(access.Desk, who.ID, ""); err != nil {
 		return err
 	}
 	from := who.Role

@@ -87,11 +87,8 @@ func (s *Service) ResetStaffPassword(
 	who, err := s.changeActive(ctx, actor, id, audit.StaffPasswordReset, func(tx *store.Tx, who *access.Staff) error {
 		if err := errors.Join(
 			tx.SetPassword(access.Desk, who.ID, hash), tx.DeleteResets(access.Desk, who.ID),
-			tx.RevokeStaffToken(who.ID), tx.ForgetDevices(access.Desk, who.ID),
+			tx.RevokeStaffToken(who.ID), tx.ForgetDevices(access.Desk, who.ID), signin.EndSessions(tx, access.Desk, who.ID),
 		); err != nil {
-			return err
-		}
-		if _, err := tx.DeleteSessions(access.Desk, who.ID, ""); err != nil {
 			return err
 		}
 		return s.notifyStaff(tx, who, actor, func(l text.Locale, _ string) letter.Letter {

@@ -89,11 +89,8 @@ func (s *Service) RemoveUser(ctx context.Context, actor access.Actor, userID str
 		}
 		if err := errors.Join(
 			tx.DeleteResets(access.Portal, userID), tx.DeleteInvitationsBy(access.Portal, userID),
-			tx.ForgetDevices(access.Portal, userID),
+			tx.ForgetDevices(access.Portal, userID), signin.RemoveFactors(tx, access.Portal, userID),
 		); err != nil {
-			return err
-		}
-		if err := signin.RemoveFactors(tx, access.Portal, userID); err != nil {
 			return err
 		}
 		return s.record(tx, actor, userEvent(audit.UserRemoved, u, map[string]any{"role": string(u.Role)}))

@@ -75,8 +75,7 @@ func (g *SignIn) ConfirmEmail(ctx context.Context, token string, from access.Ori
 		if err := g.setEmail(tx, who, l.Email, from); err != nil {
 			return err
 		}
-		_, err = tx.DeleteSessions(g.audience, who.ID, "")
-		return err
+		return EndSessions(tx, g.audience, who.ID)
 	})
 	g.ForgetSessions()
 	if errors.Is(err, store.ErrExists) {

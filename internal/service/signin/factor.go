@@ -278,12 +278,5 @@ func (g *SignIn) recoveryHash(userID, code string) string {
 // authenticator app and the passkeys on it alike. All their sessions end; the caller calls SessionStore.ForgetSessions
 // after it.
 func RemoveFactors(tx *store.Tx, a access.Audience, userID string) error {
-	if err := tx.DeleteTOTP(a, userID); err != nil {
-		return err
-	}
-	if err := tx.DeletePasskeys(a, userID); err != nil {
-		return err
-	}
-	_, err := tx.DeleteSessions(a, userID, "")
-	return err
+	return errors.Join(tx.DeleteTOTP(a, userID), tx.DeletePasskeys(a, userID), EndSessions(tx, a, userID))
 }

@@ -223,8 +223,7 @@ func (g *SignIn) ResetPassword(
 				return err
 			}
 		}
-		_, err = tx.DeleteSessions(g.audience, who.ID, "")
-		return err
+		return EndSessions(tx, g.audience, who.ID)
 	})
 	return who, err
 }

@@ -188,6 +188,12 @@ func (s *SessionStore) RevokeSessions(
 	return err
 }
 
+// EndSessions ends all sessions of a person in a transaction; the caller calls SessionStore.ForgetSessions after it.
+func EndSessions(tx *store.Tx, a access.Audience, userID string) error {
+	_, err := tx.DeleteSessions(a, userID, "")
+	return err
+}
+
 // DeleteExpiredSessions removes up to limit sessions that have ended, and returns how many.
 func (s *SessionStore) DeleteExpiredSessions(ctx context.Context, limit int) (int, error) {
 	return s.clean(ctx, func(tx *store.Tx, now time.Time) (int64, error) { return tx.DeleteExpiredSessions(now, limit) })
