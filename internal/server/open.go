@@ -17,6 +17,7 @@ import (
 	"github.com/assayhq/assay/internal/netguard"
 	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/service/keyring"
 	"github.com/assayhq/assay/internal/store"
 )
 
@@ -298,7 +299,7 @@ func (s *Settings) openSecrets(ctx context.Context, db *store.Store) (*secret.Bo
 			"Put the file back (a backup has it as secrets/%s), or give the key as --secret-key or --secret-key-file",
 			path, secretKeyFile)
 	}
-	return s.secrets(func(box *secret.Box) (*secret.Box, error) { return service.OpenKeys(ctx, db, box) })
+	return s.secrets(func(box *secret.Box) (*secret.Box, error) { return keyring.Open(ctx, db, box) })
 }
 
 // keepSecrets is openSecrets for what may begin an installation: it makes the keys of a new one. Anywhere else a new
@@ -316,7 +317,7 @@ func (s *Settings) keepSecrets(ctx context.Context, db *store.Store) (*secret.Bo
 			return nil, fmt.Errorf("secret key: %w", err)
 		}
 	}
-	return s.secrets(func(box *secret.Box) (*secret.Box, error) { return service.KeepKeys(ctx, db, box, time.Now()) })
+	return s.secrets(func(box *secret.Box) (*secret.Box, error) { return keyring.OpenOrCreate(ctx, db, box, time.Now()) })
 }
 
 // untouched reports whether nothing was sealed or written in the database yet.
@@ -352,13 +353,13 @@ func (s *Settings) secrets(keep func(*secret.Box) (*secret.Box, error)) (*secret
 	}
 	kept, err := keep(box)
 	switch {
-	case errors.Is(err, service.ErrSecretKey) && s.keySource != "":
+	case errors.Is(err, keyring.ErrSecretKey) && s.keySource != "":
 		return nil, fmt.Errorf("%s: %w", source, err)
-	case errors.Is(err, service.ErrSecretKey):
+	case errors.Is(err, keyring.ErrSecretKey):
 		return nil, fmt.Errorf("%s: %w. Start with the right key. "+
 			"Where the key was replaced on purpose, give the old one as --secret-key-previous and run: assay secrets rotate",
 			source, err)
-	case errors.Is(err, service.ErrNotBegun):
+	case errors.Is(err, keyring.ErrNotBegun):
 		return nil, s.noInstallation()
 	}
 	return kept, err

@@ -16,6 +16,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/secret"
+	"github.com/assayhq/assay/internal/service/keyring"
 	"github.com/assayhq/assay/internal/store"
 )
 
@@ -26,7 +27,9 @@ func newSigners(box *secret.Box) map[access.Environment]*certificate.Signer {
 		return nil
 	}
 	signers := make(map[access.Environment]*certificate.Signer, len(access.Environments))
-	for env, label := range map[access.Environment]string{access.Live: liveCertificates, access.Test: testCertificates} {
+	for env, label := range map[access.Environment]string{
+		access.Live: keyring.LiveCertificates, access.Test: keyring.TestCertificates,
+	} {
 		signer, err := certificate.NewSigner(box.Derive(label), env == access.Test)
 		if err != nil {
 			panic("service: " + err.Error()) // a kept key has the right length

@@ -12,6 +12,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/service/keyring"
 	"github.com/assayhq/assay/internal/testkit/expect"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
@@ -183,7 +184,7 @@ func TestCertificate(t *testing.T) {
 			id := s.Order(t, s.Test, order.MockAuthentic)
 			box, err := secret.New(secret.Generate(), shop.SecretKey)
 			must.NoError(t, err)
-			box, err = service.KeepKeys(ctx, s.Store, box, s.Clock.Now())
+			box, err = keyring.OpenOrCreate(ctx, s.Store, box, s.Clock.Now())
 			must.NoError(t, err)
 			s.Reconfigure(t, func(c *service.Config) { c.Secrets = box })
 			old, _ := verified(t, s, id)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/letter"
+	"github.com/assayhq/assay/internal/service/keyring"
 	"github.com/assayhq/assay/internal/service/signin"
 	"github.com/assayhq/assay/internal/store"
 )
@@ -63,20 +64,18 @@ func (s *Service) QueueMail(tx *store.Tx, m *store.Mail, content any) error {
 		return err
 	}
 	m.ID, m.CreatedAt = store.NewID(), s.now()
-	m.Sealed = s.secrets.Seal(string(plain), mailContext(m.ID))
+	m.Sealed = s.secrets.Seal(string(plain), keyring.MailContext(m.ID))
 	return tx.InsertMail(m)
 }
 
 // openMailContent reads what QueueMail has sealed.
 func (s *Service) openMailContent(m *store.Mail, content any) error {
-	plain, err := s.secrets.Open(m.Sealed, mailContext(m.ID))
+	plain, err := s.secrets.Open(m.Sealed, keyring.MailContext(m.ID))
 	if err != nil {
 		return err
 	}
 	return json.Unmarshal([]byte(plain), content)
 }
-
-func mailContext(id string) string { return "mail " + id }
 
 // notifyLowBalance queues a notice to every owner of an account that a charge took its balance below what they have
 // set. It is in the transaction of the charge, and runs only when that has happened.

@@ -21,6 +21,7 @@ import (
 	"github.com/assayhq/assay/internal/netguard"
 	"github.com/assayhq/assay/internal/openid"
 	"github.com/assayhq/assay/internal/secret"
+	"github.com/assayhq/assay/internal/service/keyring"
 	"github.com/assayhq/assay/internal/service/retention"
 	"github.com/assayhq/assay/internal/service/signin"
 	"github.com/assayhq/assay/internal/store"
@@ -149,7 +150,7 @@ func New(c Config) *Service {
 		pastDays: ttlcache.New[pastDaysKey, *pastDays](pastDaysLife, pastDaysSize),
 	}
 	if c.Secrets != nil {
-		c.Store.SealLogs(audit.NewChain(c.Secrets.Derive(auditChains)))
+		c.Store.SealLogs(audit.NewChain(c.Secrets.Derive(keyring.AuditChains)))
 	}
 	people := signin.Config{
 		Store: c.Store, Secrets: c.Secrets, Now: c.Now, Log: c.Log, Host: s, Shared: c.SignInWindows,
@@ -190,6 +191,16 @@ func (s *Service) Address() string { return s.publicURL }
 
 // CertificateURL is where the certificate with the id is shown.
 func (s *Service) CertificateURL(id string) string { return s.publicURL + "/certificates/" + id }
+
+// RotateSecrets seals everything with the current secret key that is sealed with a previous one.
+func (s *Service) RotateSecrets(ctx context.Context) (*keyring.Resealed, error) {
+	return keyring.Rotate(ctx, s.store, s.secrets)
+}
+
+// UnreadableSecrets calls f for every sealed value that no key opens, with the name of its table and the id of its row.
+func (s *Service) UnreadableSecrets(ctx context.Context, f func(table, id string)) error {
+	return keyring.Unreadable(ctx, s.store, s.secrets, f)
+}
 
 // ParseID returns the stored form of an id that a person or program has given, in either case.
 func ParseID(s string) (string, bool) { return store.ParseID(s) }

@@ -23,6 +23,7 @@ import (
 	"github.com/assayhq/assay/internal/proof"
 	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/service/keyring"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/fakeclock"
 	"github.com/assayhq/assay/internal/testkit/must"
@@ -77,7 +78,7 @@ func Open(t testing.TB, target, mediaDir string, changes ...func(*service.Config
 	must.NoError(t, err)
 	box, err := secret.New(SecretKey)
 	must.NoError(t, err)
-	box, err = service.KeepKeys(t.Context(), i.Store, box, start)
+	box, err = keyring.OpenOrCreate(t.Context(), i.Store, box, start)
 	must.NoError(t, err)
 	i.Config = service.Config{
 		Store: i.Store, Media: i.Media, Secrets: box, Guard: new(netguard.Guard), Now: i.Clock.Now, MediaURLs: urls,

@@ -9,6 +9,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/service/keyring"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/expect"
 	"github.com/assayhq/assay/internal/testkit/must"
@@ -71,13 +72,13 @@ func TestRotateSecrets(t *testing.T) {
 		}
 
 		t.Run("AnotherKeyIsRefused", func(t *testing.T) {
-			_, err := service.KeepKeys(ctx, s.Store, newBox(t, fresh), s.Clock.Now())
-			if !errors.Is(err, service.ErrSecretKey) {
-				t.Errorf("KeepKeys = %v", err)
+			_, err := keyring.OpenOrCreate(ctx, s.Store, newBox(t, fresh), s.Clock.Now())
+			if !errors.Is(err, keyring.ErrSecretKey) {
+				t.Errorf("OpenOrCreate = %v", err)
 			}
 		})
 		before := s.Service.CertificateKeys()
-		both, err := service.KeepKeys(ctx, s.Store, newBox(t, fresh, shop.SecretKey), s.Clock.Now())
+		both, err := keyring.OpenOrCreate(ctx, s.Store, newBox(t, fresh, shop.SecretKey), s.Clock.Now())
 		must.NoError(t, err)
 		s.Reconfigure(t, func(c *service.Config) { c.Secrets = both })
 
@@ -89,11 +90,12 @@ func TestRotateSecrets(t *testing.T) {
 				t.Fatal("it was not interrupted")
 			}
 			for _, key := range []string{fresh, shop.SecretKey} {
-				if _, err := service.KeepKeys(ctx, s.Store, newBox(t, key), s.Clock.Now()); !errors.Is(err, service.ErrSecretKey) {
+				_, err := keyring.OpenOrCreate(ctx, s.Store, newBox(t, key), s.Clock.Now())
+				if !errors.Is(err, keyring.ErrSecretKey) {
 					t.Errorf("with one of both keys: %v", err)
 				}
 			}
-			must.NoError(t, second(service.KeepKeys(ctx, s.Store, newBox(t, fresh, shop.SecretKey), s.Clock.Now())))
+			must.NoError(t, second(keyring.OpenOrCreate(ctx, s.Store, newBox(t, fresh, shop.SecretKey), s.Clock.Now())))
 		})
 		t.Run("OneIsBroken", func(t *testing.T) {
 			rawsql.Exec(t, target, "UPDATE totp SET sealed_secret = 'v2:00000000:AAAA' || sealed_secret")
@@ -125,9 +127,9 @@ func TestRotateSecrets(t *testing.T) {
 				must.NoError(t, err)
 				expect.Equal(t, "remaining", r.Remaining, 1)
 				expect.Equal(t, "broken", strings.Join(r.Broken, ", "), "sealed_keys "+label)
-				_, err = service.KeepKeys(ctx, s.Store, newBox(t, fresh, shop.SecretKey), s.Clock.Now())
-				if !errors.Is(err, service.ErrSecretKey) || !strings.Contains(err.Error(), "but not "+label) {
-					t.Errorf("KeepKeys with a broken %s: %v", label, err)
+				_, err = keyring.OpenOrCreate(ctx, s.Store, newBox(t, fresh, shop.SecretKey), s.Clock.Now())
+				if !errors.Is(err, keyring.ErrSecretKey) || !strings.Contains(err.Error(), "but not "+label) {
+					t.Errorf("OpenOrCreate with a broken %s: %v", label, err)
 				}
 				rawsql.Exec(t, target, "UPDATE sealed_keys SET sealed = REPLACE(sealed, 'v2:00000000:AAAA', '')")
 			}
@@ -141,7 +143,7 @@ func TestRotateSecrets(t *testing.T) {
 			}
 		})
 		t.Run("WithoutThePreviousKey", func(t *testing.T) {
-			box, err := service.KeepKeys(ctx, s.Store, newBox(t, fresh), s.Clock.Now())
+			box, err := keyring.OpenOrCreate(ctx, s.Store, newBox(t, fresh), s.Clock.Now())
 			must.NoError(t, err)
 			s.Reconfigure(t, func(c *service.Config) { c.Secrets = box })
 			must.NoError(t, s.Service.UnreadableSecrets(ctx, func(table, id string) {
@@ -166,8 +168,8 @@ func TestLostKeys(t *testing.T) {
 			{"1 = 1", "lost root, certificates-live, certificates-test, audit-chains,", "0"},
 		} {
 			rawsql.Exec(t, target, "DELETE FROM sealed_keys WHERE "+lost.where)
-			_, err := service.KeepKeys(ctx, s.Store, box, s.Clock.Now())
-			_, read := service.OpenKeys(ctx, s.Store, box)
+			_, err := keyring.OpenOrCreate(ctx, s.Store, box, s.Clock.Now())
+			_, read := keyring.Open(ctx, s.Store, box)
 			for _, err := range []error{err, read} {
 				if err == nil || !strings.Contains(err.Error(), lost.named) || !strings.Contains(err.Error(), "restore a backup") {
 					t.Errorf("without %s: %v", lost.where, err)
