@@ -43,7 +43,7 @@ func TestStates(t *testing.T) {
 			}
 		}
 	})
-	schema, err := os.ReadFile("../internal/store/migrations/00001_foundation.sql")
+	schema, err := os.ReadFile("../internal/store/schema/migrations/00001_foundation.sql")
 	if err != nil {
 		t.Fatal(err)
 	}

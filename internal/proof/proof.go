@@ -17,6 +17,7 @@ import (
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/schema"
 )
 
 // Report is the result of a check: what was checked and what is wrong.
@@ -149,8 +150,8 @@ func Broken(ctx context.Context, db *store.Store, err error) *Report {
 	if message, corrupt := store.Corrupt(err); corrupt {
 		c.add(Problem{Kind: DatabaseCorrupt, Message: message})
 	}
-	if errors.Is(err, store.ErrNoVersion) {
-		c.add(Problem{Kind: Schema, ID: store.VersionTable, Message: store.ErrNoVersion.Error()})
+	if errors.Is(err, schema.ErrNoVersion) {
+		c.add(Problem{Kind: Schema, ID: schema.VersionTable, Message: schema.ErrNoVersion.Error()})
 	}
 	if c.report.ProblemCount == 0 {
 		return nil

@@ -22,6 +22,7 @@ import (
 	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/dump"
+	"github.com/assayhq/assay/internal/store/schema"
 )
 
 // Move says from where to where an installation is moved. What is not set is in the data folder of its side.
@@ -217,7 +218,7 @@ func (m *Move) prepare(ctx context.Context) error {
 	if m.From.databaseTarget() == m.To.databaseTarget() {
 		return errors.New("both sides have the same database: give --to-database or another --to-data")
 	}
-	exists, err := store.Exists(ctx, m.From.databaseTarget())
+	exists, err := schema.Exists(ctx, m.From.databaseTarget())
 	if err != nil {
 		return fmt.Errorf("the installation to move: %w", err)
 	}
@@ -240,7 +241,7 @@ func (m *Move) sameMedia() bool {
 // targetLoaded reports whether an interrupted move has loaded the new database, and refuses one that others have
 // filled.
 func (m *Move) targetLoaded(ctx context.Context) (bool, error) {
-	newest, err := store.NewestVersion()
+	newest, err := schema.NewestVersion()
 	if err != nil {
 		return false, err
 	}

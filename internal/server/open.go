@@ -19,6 +19,7 @@ import (
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/service/keyring"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/schema"
 )
 
 // App is the program without its listeners: what commands and the server work on.
@@ -61,7 +62,7 @@ func (s *Settings) checkExists(ctx context.Context) error {
 	if err := s.checkOpen(); err != nil {
 		return err
 	}
-	exists, err := store.Exists(ctx, s.databaseTarget())
+	exists, err := schema.Exists(ctx, s.databaseTarget())
 	if err == nil && !exists {
 		err = s.noInstallation()
 	}
@@ -74,7 +75,7 @@ func Start(ctx context.Context, s Settings, log *slog.Logger) (_ *App, err error
 	if err := errors.Join(s.checkOpen(), s.checkServe()); err != nil {
 		return nil, err
 	}
-	if begun, err := store.Exists(ctx, s.databaseTarget()); err == nil && !begun { // open tells of an error
+	if begun, err := schema.Exists(ctx, s.databaseTarget()); err == nil && !begun { // open tells of an error
 		if err := s.tryListen(ctx); err != nil {
 			return nil, err
 		}

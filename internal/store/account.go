@@ -8,19 +8,21 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/store/column"
+	"github.com/assayhq/assay/internal/store/db"
 )
 
 // InsertAccount adds an account with its two balances and its empty logs; ErrExists when the name is taken. The heads
 // of empty logs are sealed, too: so they can be told from logs that were emptied.
 func (t *Tx) InsertAccount(a *access.Account) error {
-	err := t.insert("accounts (id, name, locale, created_at, audit_head, portal_head)", a.ID, a.Name, string(a.Locale),
-		micros(a.CreatedAt), t.chain.SealHead(&audit.Head{Chain: audit.OfAnAccount, AccountID: a.ID}),
+	err := t.db.Insert("accounts (id, name, locale, created_at, audit_head, portal_head)", a.ID, a.Name, string(a.Locale),
+		column.Micros(a.CreatedAt), t.chain.SealHead(&audit.Head{Chain: audit.OfAnAccount, AccountID: a.ID}),
 		t.chain.SealHead(&audit.Head{Chain: audit.OfThePortal, AccountID: a.ID, Hash: audit.PortalSeed}))
 	for _, e := range access.Environments {
 		if err != nil {
 			break
 		}
-		err = t.insert("balances (account_id, environment, credits)", a.ID, string(e), 0)
+		err = t.db.Insert("balances (account_id, environment, credits)", a.ID, string(e), 0)
 	}
 	return err
 }
@@ -39,7 +41,7 @@ func (q Queries) AccountByName(ctx context.Context, name string) (*access.Accoun
 
 func (q Queries) account(ctx context.Context, text string, arg any) (*access.Account, error) {
 	a := new(access.Account)
-	if err := q.row(ctx, text, []any{arg}, &a.ID, &a.Name, &a.Locale, asTime(&a.CreatedAt)); err != nil {
+	if err := q.db.Row(ctx, text, []any{arg}, &a.ID, &a.Name, &a.Locale, column.Time(&a.CreatedAt)); err != nil {
 		return nil, err
 	}
 	return a, nil
@@ -47,13 +49,16 @@ func (q Queries) account(ctx context.Context, text string, arg any) (*access.Acc
 
 // AccountIDs returns every account's id by its name.
 func (q Queries) AccountIDs(ctx context.Context) (map[string]string, error) {
-	return pairs[string, string](ctx, q, "SELECT name, id FROM accounts")
+	return db.Pairs[string, string](ctx, q.db, "SELECT name, id FROM accounts")
 }
 
 // SetAccountLocale replaces the language of an account's webhook payloads and mail.
 func (t *Tx) SetAccountLocale(id string, l text.Locale) error {
-	return t.one("UPDATE accounts SET locale = $1 WHERE id = $2", string(l), id)
+	return t.db.One("UPDATE accounts SET locale = $1 WHERE id = $2", string(l), id)
 }
+
+// likePattern takes the meaning from what LIKE would read as a pattern.
+var likePattern = strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")
 
 // AccountSummaries returns a page of the accounts by name, and how many match. A search finds part of the name or of a
 // user's email in any case, or the whole id. There are few accounts beside orders: they may be counted.
@@ -61,13 +66,13 @@ func (q Queries) AccountSummaries(
 	ctx context.Context, search string, page, limit int,
 ) ([]access.AccountSummary, int64, error) {
 	where := ""
-	var args arguments
+	var args db.Arguments
 	if search = strings.ToLower(search); search != "" {
 		where = ` WHERE LOWER(a.name) LIKE $1 ESCAPE '!' OR a.id = $2
 			OR EXISTS (SELECT 1 FROM users WHERE users.account_id = a.id AND users.email LIKE $1 ESCAPE '!')`
-		args = arguments{"%" + likePattern.Replace(search) + "%", search}
+		args = db.Arguments{"%" + likePattern.Replace(search) + "%", search}
 	}
-	total, err := value[int64](ctx, q, "SELECT COUNT(*) FROM accounts a"+where, args...)
+	total, err := db.Value[int64](ctx, q.db, "SELECT COUNT(*) FROM accounts a"+where, args...)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -75,22 +80,22 @@ func (q Queries) AccountSummaries(
 	if offset >= total {
 		return nil, total, nil
 	}
-	found, err := collect(ctx, q, func(scan scanner) (s access.AccountSummary, err error) {
-		err = scan(&s.ID, &s.Name, &s.Locale, asTime(&s.CreatedAt), &s.LiveCredits, &s.TestCredits, &s.LiveOrders,
+	found, err := db.Collect(ctx, q.db, func(scan db.Scanner) (s access.AccountSummary, err error) {
+		err = scan(&s.ID, &s.Name, &s.Locale, column.Time(&s.CreatedAt), &s.LiveCredits, &s.TestCredits, &s.LiveOrders,
 			&s.ActiveKeys)
 		return s, err
 	}, `SELECT a.id, a.name, a.locale, a.created_at, live.credits, test.credits, live.orders,
 		(SELECT COUNT(*) FROM api_keys k WHERE k.account_id = a.id AND k.revoked_at IS NULL)
 		FROM accounts a JOIN balances live ON live.account_id = a.id AND live.environment = 'live'
 		JOIN balances test ON test.account_id = a.id AND test.environment = 'test'`+where+
-		" ORDER BY LOWER(a.name), a.id LIMIT "+args.add(limit)+" OFFSET "+args.add(offset), args...)
+		" ORDER BY LOWER(a.name), a.id LIMIT "+args.Add(limit)+" OFFSET "+args.Add(offset), args...)
 	return found, total, err
 }
 
 // InsertUser adds an account user; ErrExists when the email is taken.
 func (t *Tx) InsertUser(u *access.User) error {
-	return t.insert("users ("+userColumns+")",
-		u.ID, u.AccountID, u.Email, string(u.Role), u.PasswordHash, micros(u.CreatedAt))
+	return t.db.Insert("users ("+userColumns+")",
+		u.ID, u.AccountID, u.Email, string(u.Role), u.PasswordHash, column.Micros(u.CreatedAt))
 }
 
 const userColumns = "id, account_id, email, role, password_hash, created_at"
@@ -118,7 +123,7 @@ func (q Queries) Owner(ctx context.Context, accountID string) (*access.User, err
 }
 
 func (q Queries) user(ctx context.Context, statement string, args ...any) (*access.User, error) {
-	return first(q.users(ctx, statement, args...))
+	return db.First(q.users(ctx, statement, args...))
 }
 
 // Users returns the users of an account who have not left, the longest there first.
@@ -128,42 +133,53 @@ func (q Queries) Users(ctx context.Context, accountID string) ([]*access.User, e
 }
 
 func (q Queries) users(ctx context.Context, text string, args ...any) ([]*access.User, error) {
-	return collect(ctx, q, func(scan scanner) (*access.User, error) {
+	return db.Collect(ctx, q.db, func(scan db.Scanner) (*access.User, error) {
 		u := new(access.User)
-		return u, scan(&u.ID, &u.AccountID, &u.Email, &u.Role, &u.PasswordHash, asTime(&u.CreatedAt))
+		return u, scan(&u.ID, &u.AccountID, &u.Email, &u.Role, &u.PasswordHash, column.Time(&u.CreatedAt))
 	}, text, args...)
 }
 
 // LockTeam makes transactions that change the users of one account run one after the other.
 func (t *Tx) LockTeam(accountID string) error {
-	_, err := value[string](t.ctx, t.Queries, "SELECT id FROM accounts WHERE id = $1"+t.d.forUpdate, accountID)
+	_, err := db.Value[string](t.Context(), t.db.Queries, "SELECT id FROM accounts WHERE id = $1"+t.db.Dialect.ForUpdate,
+		accountID)
 	return err
 }
 
 // SetUserEmail replaces the email of a user; ErrExists when another user has it.
 func (t *Tx) SetUserEmail(id, email string) error {
-	return t.one("UPDATE users SET email = $1 WHERE id = $2 AND removed_at IS NULL", email, id)
+	return t.db.One("UPDATE users SET email = $1 WHERE id = $2 AND removed_at IS NULL", email, id)
 }
 
 // SetUserRole replaces the role of a user of the account.
 func (t *Tx) SetUserRole(accountID, id string, role access.Role) error {
-	return t.one("UPDATE users SET role = $1 WHERE id = $2 AND account_id = $3 AND removed_at IS NULL",
+	return t.db.One("UPDATE users SET role = $1 WHERE id = $2 AND account_id = $3 AND removed_at IS NULL",
 		string(role), id, accountID)
 }
 
 // RemoveUser marks a user of the account as gone, without any power.
 func (t *Tx) RemoveUser(accountID, id string, at time.Time) error {
-	return t.one(`UPDATE users SET removed_at = $1, role = 'viewer'
-		WHERE id = $2 AND account_id = $3 AND removed_at IS NULL`, micros(at), id, accountID)
+	return t.db.One(`UPDATE users SET removed_at = $1, role = 'viewer'
+		WHERE id = $2 AND account_id = $3 AND removed_at IS NULL`, column.Micros(at), id, accountID)
 }
 
 // RestoreUser brings a user back who has left, with another role and password.
 func (t *Tx) RestoreUser(id string, role access.Role, hash string) error {
-	return t.one(`UPDATE users SET removed_at = NULL, role = $1, password_hash = $2
+	return t.db.One(`UPDATE users SET removed_at = NULL, role = $1, password_hash = $2
 		WHERE id = $3 AND removed_at IS NOT NULL`, string(role), hash, id)
 }
 
 // EmailTaken reports whether an account user has the normalised email, also one who has left.
 func (q Queries) EmailTaken(ctx context.Context, email string) (bool, error) {
-	return q.exists(ctx, "FROM users WHERE email = $1", email)
+	return q.db.Exists(ctx, "FROM users WHERE email = $1", email)
+}
+
+// Untouched reports whether nobody has used the database yet: whatever is done first leaves a row in one of the tables,
+// and none of them is ever emptied.
+func (q Queries) Untouched(ctx context.Context) (bool, error) {
+	used, err := db.Value[int64](ctx, q.db, "SELECT CAST(CASE WHEN EXISTS (SELECT 1 FROM accounts) "+
+		"OR EXISTS (SELECT 1 FROM staff) OR EXISTS (SELECT 1 FROM catalog_versions) "+
+		"OR EXISTS (SELECT 1 FROM staff_actions) OR EXISTS (SELECT 1 FROM staff_actions_head WHERE head <> '') "+
+		"THEN 1 ELSE 0 END AS BIGINT)")
+	return used == 0, err
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/store/column"
+	"github.com/assayhq/assay/internal/store/db"
 )
 
 const approvalColumns = `id, kind, account_id, target_id, target_name, deed, requested_by, requester, requested_at,
@@ -17,8 +19,8 @@ func (t *Tx) InsertApproval(a *access.Approval) error {
 	if err != nil {
 		return err
 	}
-	return t.insert("approvals ("+approvalColumns+")", a.ID, string(a.Kind), textOrNull(a.AccountID), a.TargetID,
-		a.TargetName, string(deed), a.RequestedBy, a.Requester, micros(a.RequestedAt), micros(a.ExpiresAt),
+	return t.db.Insert("approvals ("+approvalColumns+")", a.ID, string(a.Kind), column.TextOrNull(a.AccountID), a.TargetID,
+		a.TargetName, string(deed), a.RequestedBy, a.Requester, column.Micros(a.RequestedAt), column.Micros(a.ExpiresAt),
 		string(a.Status), nil, nil, nil)
 }
 
@@ -27,62 +29,64 @@ func (t *Tx) InsertApproval(a *access.Approval) error {
 func (t *Tx) DecideApproval(
 	id string, status access.ApprovalStatus, staffID, name string, now time.Time,
 ) (*access.Approval, error) {
-	return first(collect(t.ctx, t.Queries, scanApproval, `UPDATE approvals SET status = $1, decided_by = $2, decider = $3,
+	return db.First(db.Collect(t.Context(), t.db.Queries, scanApproval,
+		`UPDATE approvals SET status = $1, decided_by = $2, decider = $3,
 		decided_at = $4 WHERE id = $5 AND status = 'open' AND expires_at > $4 RETURNING `+approvalColumns,
-		string(status), textOrNull(staffID), textOrNull(name), micros(now), id))
+		string(status), column.TextOrNull(staffID), column.TextOrNull(name), column.Micros(now), id))
 }
 
 // ExpireApprovals ends up to limit open requests whose time is over, and returns them.
 func (t *Tx) ExpireApprovals(now time.Time, limit int) ([]*access.Approval, error) {
-	return collect(t.ctx, t.Queries, scanApproval, `UPDATE approvals SET status = 'expired', decided_at = $1
+	return db.Collect(t.Context(), t.db.Queries, scanApproval, `UPDATE approvals SET status = 'expired', decided_at = $1
 		WHERE id IN (SELECT id FROM approvals WHERE status = 'open' AND expires_at <= $1 ORDER BY expires_at LIMIT $2)
-		RETURNING `+approvalColumns, micros(now), limit)
+		RETURNING `+approvalColumns, column.Micros(now), limit)
 }
 
 // HasExpiredApprovals reports whether an open request's time is over.
 func (q Queries) HasExpiredApprovals(ctx context.Context, now time.Time) (bool, error) {
-	n, err := value[int64](ctx, q, `SELECT COUNT(*) FROM (SELECT 1 FROM approvals WHERE status = 'open'
-		AND expires_at <= $1 LIMIT 1) AS due`, micros(now))
+	n, err := db.Value[int64](ctx, q.db, `SELECT COUNT(*) FROM (SELECT 1 FROM approvals WHERE status = 'open'
+		AND expires_at <= $1 LIMIT 1) AS due`, column.Micros(now))
 	return n > 0, err
 }
 
 // WithdrawApprovalsOf ends the open requests of a staff user who may not ask any more.
 func (t *Tx) WithdrawApprovalsOf(staffID string, now time.Time) error {
-	_, err := t.exec(`UPDATE approvals SET status = 'withdrawn', decided_at = $1 WHERE requested_by = $2
-		AND status = 'open'`, micros(now), staffID)
+	_, err := t.db.Exec(`UPDATE approvals SET status = 'withdrawn', decided_at = $1 WHERE requested_by = $2
+		AND status = 'open'`, column.Micros(now), staffID)
 	return err
 }
 
 // Approval returns a request.
 func (q Queries) Approval(ctx context.Context, id string) (*access.Approval, error) {
-	return first(collect(ctx, q, scanApproval, "SELECT "+approvalColumns+" FROM approvals WHERE id = $1", id))
+	return db.First(db.Collect(ctx, q.db, scanApproval, "SELECT "+approvalColumns+" FROM approvals WHERE id = $1", id))
 }
 
 // Approvals returns the requests that are open, the oldest first, and up to limit of those that are not, the newest
 // first.
 func (q Queries) Approvals(ctx context.Context, limit int) (open, ended []*access.Approval, err error) {
-	open, err = collect(ctx, q, scanApproval, "SELECT "+approvalColumns+
+	open, err = db.Collect(ctx, q.db, scanApproval, "SELECT "+approvalColumns+
 		" FROM approvals WHERE status = 'open' ORDER BY requested_at, id")
 	if err != nil {
 		return nil, nil, err
 	}
-	ended, err = collect(ctx, q, scanApproval, "SELECT "+approvalColumns+
+	ended, err = db.Collect(ctx, q.db, scanApproval, "SELECT "+approvalColumns+
 		" FROM approvals WHERE status <> 'open' ORDER BY decided_at DESC, id DESC LIMIT $1", limit)
 	return open, ended, err
 }
 
 // CountOpenApprovals returns how many requests a staff user could decide.
 func (q Queries) CountOpenApprovals(ctx context.Context, staffID string, now time.Time) (int64, error) {
-	return value[int64](ctx, q, `SELECT COUNT(*) FROM approvals WHERE status = 'open' AND expires_at > $1
-		AND requested_by <> $2`, micros(now), staffID)
+	return db.Value[int64](ctx, q.db, `SELECT COUNT(*) FROM approvals WHERE status = 'open' AND expires_at > $1
+		AND requested_by <> $2`, column.Micros(now), staffID)
 }
 
-func scanApproval(scan scanner) (*access.Approval, error) {
+func scanApproval(scan db.Scanner) (*access.Approval, error) {
 	a := new(access.Approval)
 	var deed string
-	if err := scan(&a.ID, &a.Kind, asText(&a.AccountID), &a.TargetID, &a.TargetName, &deed, &a.RequestedBy, &a.Requester,
-		asTime(&a.RequestedAt), asTime(&a.ExpiresAt), &a.Status, asText(&a.DecidedBy), asText(&a.Decider),
-		asTimeOrNil(&a.DecidedAt)); err != nil {
+	if err := scan(&a.ID, &a.Kind, column.Text(&a.AccountID), &a.TargetID, &a.TargetName, &deed, &a.RequestedBy,
+		&a.Requester,
+		column.Time(&a.RequestedAt), column.Time(&a.ExpiresAt), &a.Status, column.Text(&a.DecidedBy), column.Text(&a.Decider),
+		column.TimeOrNil(&a.DecidedAt)); err != nil {
 		return nil, err
 	}
 	return a, json.Unmarshal([]byte(deed), &a.Deed)

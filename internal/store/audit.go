@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/store/column"
+	"github.com/assayhq/assay/internal/store/db"
 )
 
 // accountLog is where a log of accounts is kept: its table, the columns of an account with its number of entries and
@@ -48,8 +50,8 @@ func (t *Tx) appendEvent(to audit.Log, e *audit.Event) error {
 	e.At = e.At.UTC().Truncate(time.Microsecond)
 	var stored string
 	log := accountLogs[to]
-	if err := t.row(t.ctx, "UPDATE accounts SET "+log.count+" = "+log.count+" + 1 WHERE id = $1 RETURNING "+log.count+", "+
-		log.head, []any{e.AccountID}, &e.Seq, &stored); err != nil {
+	next := "UPDATE accounts SET " + log.count + " = " + log.count + " + 1 WHERE id = $1 RETURNING " + log.count
+	if err := t.db.Row(t.Context(), next+", "+log.head, []any{e.AccountID}, &e.Seq, &stored); err != nil {
 		return err
 	}
 	head := audit.Head{Chain: log.chain, AccountID: e.AccountID, Number: e.Seq}
@@ -57,33 +59,29 @@ func (t *Tx) appendEvent(to audit.Log, e *audit.Event) error {
 	e.Personal = audit.NewPersonal()
 	e.Hash = t.chain.EventHash(head.Hash, e, string(metadata))
 	head.Hash = e.Hash
-	if err := t.one("UPDATE accounts SET "+log.head+" = $1 WHERE id = $2", t.chain.SealHead(&head),
+	if err := t.db.One("UPDATE accounts SET "+log.head+" = $1 WHERE id = $2", t.chain.SealHead(&head),
 		e.AccountID); err != nil {
 		return err
 	}
-	return t.insert(log.table+" ("+auditColumns+")", e.ID, e.AccountID, e.Seq, e.UserID, micros(e.At), string(e.Code),
-		string(e.Actor.Type), textOrNull(e.Actor.ID), e.Actor.Name, string(e.Actor.Source), string(e.Target.Type),
-		textOrNull(e.Target.ID), textOrNull(e.Actor.IP), textOrNull(e.Actor.UserAgent), string(metadata), e.Hash,
-		e.Personal.Salt, nil)
+	return t.db.Insert(log.table+" ("+auditColumns+")", e.ID, e.AccountID, e.Seq, e.UserID, column.Micros(e.At),
+		string(e.Code),
+		string(e.Actor.Type), column.TextOrNull(e.Actor.ID), e.Actor.Name, string(e.Actor.Source), string(e.Target.Type),
+		column.TextOrNull(e.Target.ID), column.TextOrNull(e.Actor.IP), column.TextOrNull(e.Actor.UserAgent),
+		string(metadata), e.Hash, e.Personal.Salt, nil)
 }
 
 // auditConditions returns the filter as SQL and adds its parameters.
-func auditConditions(f audit.Filter, args *arguments) string {
+func auditConditions(f audit.Filter, args *db.Arguments) string {
 	where := ""
 	if f.From != nil { // the log knows microseconds: round up, and To likewise
-		where += " AND at >= " + args.add(micros(f.From.Add(time.Microsecond-1)))
+		where += " AND at >= " + args.Add(column.Micros(f.From.Add(time.Microsecond-1)))
 	}
 	if f.To != nil {
-		where += " AND at < " + args.add(micros(f.To.Add(time.Microsecond-1)))
+		where += " AND at < " + args.Add(column.Micros(f.To.Add(time.Microsecond-1)))
 	}
-	return where + args.equal([]condition{
-		{"code", string(f.Code)},
-		{"actor_type", string(f.ActorType)},
-		{"actor_id", f.ActorID},
-		{"source", string(f.Source)},
-		{"target_type", string(f.TargetType)},
-		{"target_id", f.TargetID},
-	})
+	return where + args.Equal("code", string(f.Code)) + args.Equal("actor_type", string(f.ActorType)) +
+		args.Equal("actor_id", f.ActorID) + args.Equal("source", string(f.Source)) +
+		args.Equal("target_type", string(f.TargetType)) + args.Equal("target_id", f.TargetID)
 }
 
 const auditColumns = `id, account_id, seq, user_id, at, code, actor_type, actor_id, actor_name, source,
@@ -94,7 +92,7 @@ const auditColumns = `id, account_id, seq, user_id, at, code, actor_type, actor_
 func (q Queries) AuditPage(
 	ctx context.Context, accountID string, f audit.Filter, page, limit int,
 ) ([]*audit.Event, int64, error) {
-	args := arguments{accountID}
+	args := db.Arguments{accountID}
 	where := auditConditions(f, &args)
 	text := "SELECT " + auditColumns + " FROM audit_events WHERE account_id = $1" + where
 	if where == "" {
@@ -103,22 +101,23 @@ func (q Queries) AuditPage(
 			return nil, 0, err
 		}
 		high, low := seqRange(total, page, limit)
-		events, err := collect(ctx, q, scanEvent, text+" AND seq <= $2 AND seq > $3 ORDER BY seq DESC", accountID, high, low)
+		events, err := db.Collect(ctx, q.db, scanEvent, text+" AND seq <= $2 AND seq > $3 ORDER BY seq DESC", accountID,
+			high, low)
 		return events, total, err
 	}
-	total, err := value[int64](ctx, q, "SELECT COUNT(*) FROM audit_events WHERE account_id = $1"+where, args...)
+	total, err := db.Value[int64](ctx, q.db, "SELECT COUNT(*) FROM audit_events WHERE account_id = $1"+where, args...)
 	if err != nil {
 		return nil, 0, err
 	}
 	if int64(page-1) > total/int64(limit) {
 		return []*audit.Event{}, total, nil // past the end; the product could overflow
 	}
-	text += " ORDER BY seq DESC LIMIT " + args.add(limit) + " OFFSET " + args.add(int64(page-1)*int64(limit))
-	events, err := collect(ctx, q, scanEvent, text, args...)
+	text += " ORDER BY seq DESC LIMIT " + args.Add(limit) + " OFFSET " + args.Add(int64(page-1)*int64(limit))
+	events, err := db.Collect(ctx, q.db, scanEvent, text, args...)
 	return events, total, err
 }
 
-func scanEvent(scan scanner) (*audit.Event, error) {
+func scanEvent(scan db.Scanner) (*audit.Event, error) {
 	e, metadata, err := scanStoredEvent(scan)
 	if err != nil {
 		return nil, err
@@ -127,11 +126,12 @@ func scanEvent(scan scanner) (*audit.Event, error) {
 }
 
 // scanStoredEvent returns an event with the stored text of its metadata.
-func scanStoredEvent(scan scanner) (e *audit.Event, metadata string, err error) {
+func scanStoredEvent(scan db.Scanner) (e *audit.Event, metadata string, err error) {
 	e = new(audit.Event)
-	err = scan(&e.ID, &e.AccountID, &e.Seq, &e.UserID, asTime(&e.At), &e.Code, &e.Actor.Type, asText(&e.Actor.ID),
-		&e.Actor.Name, &e.Actor.Source, &e.Target.Type, asText(&e.Target.ID), asText(&e.Actor.IP),
-		asText(&e.Actor.UserAgent), &metadata, &e.Hash, asText(&e.Personal.Salt), asText(&e.Personal.Seal))
+	err = scan(&e.ID, &e.AccountID, &e.Seq, &e.UserID, column.Time(&e.At), &e.Code, &e.Actor.Type,
+		column.Text(&e.Actor.ID),
+		&e.Actor.Name, &e.Actor.Source, &e.Target.Type, column.Text(&e.Target.ID), column.Text(&e.Actor.IP),
+		column.Text(&e.Actor.UserAgent), &metadata, &e.Hash, column.Text(&e.Personal.Salt), column.Text(&e.Personal.Seal))
 	return e, metadata, err
 }
 
@@ -142,7 +142,7 @@ func (q Queries) AuditCount(ctx context.Context, accountID string) (int64, error
 
 // EventCount returns the sequence number of the newest event of a log of an account.
 func (q Queries) EventCount(ctx context.Context, of audit.Log, accountID string) (int64, error) {
-	return value[int64](ctx, q, "SELECT "+accountLogs[of].count+" FROM accounts WHERE id = $1", accountID)
+	return db.Value[int64](ctx, q.db, "SELECT "+accountLogs[of].count+" FROM accounts WHERE id = $1", accountID)
 }
 
 // AuditBelow returns up to limit events that match the filter and whose sequence number is not above seq, newest first.
@@ -153,7 +153,7 @@ func (q Queries) AuditBelow(
 ) ([]*audit.Event, error) {
 	table := accountLogs[f.Log].table
 	if f.To != nil { // times and sequence run alike: begin where the time is reached
-		high, err := q.auditSeqBefore(ctx, table, accountID, micros(*f.To))
+		high, err := q.auditSeqBefore(ctx, table, accountID, column.Micros(*f.To))
 		if err != nil {
 			return nil, err
 		}
@@ -161,20 +161,20 @@ func (q Queries) AuditBelow(
 	}
 	low := int64(0)
 	if f.From != nil {
-		first, err := q.auditSeqBefore(ctx, table, accountID, micros(*f.From))
+		first, err := q.auditSeqBefore(ctx, table, accountID, column.Micros(*f.From))
 		if err != nil {
 			return nil, err
 		}
 		low = first - auditSkew
 	}
-	args := arguments{accountID, seq, low, limit}
+	args := db.Arguments{accountID, seq, low, limit}
 	span, sorted := "seq <= $2 AND seq > $3", "seq DESC"
 	if lead, value := auditLead(&f); lead != "" { // a range of the index that begins with what is looked for
-		args.add(value)
+		args.Add(value)
 		span, sorted = "("+lead+", seq) <= ($5, $2) AND ("+lead+", seq) > ($5, $3)", lead+" DESC, seq DESC"
 	}
 	where := auditConditions(f, &args)
-	return collect(ctx, q, scanEvent, "SELECT "+auditColumns+" FROM "+table+
+	return db.Collect(ctx, q.db, scanEvent, "SELECT "+auditColumns+" FROM "+table+
 		" WHERE account_id = $1 AND "+span+where+" ORDER BY "+sorted+" LIMIT $4", args...)
 }
 
@@ -195,13 +195,13 @@ func auditLead(f *audit.Filter) (column, value string) {
 const auditSkew = 1000
 
 func (q Queries) auditSeqBefore(ctx context.Context, table, accountID string, at int64) (int64, error) {
-	return value[int64](ctx, q, "SELECT COALESCE((SELECT seq FROM "+table+
+	return db.Value[int64](ctx, q.db, "SELECT COALESCE((SELECT seq FROM "+table+
 		" WHERE account_id = $1 AND at < $2 ORDER BY at DESC LIMIT 1), 0)", accountID, at)
 }
 
 // AuditEvent returns an event of a log of the account by its sequence number.
 func (q Queries) AuditEvent(ctx context.Context, of audit.Log, accountID string, seq int64) (*audit.Event, error) {
-	e, err := first(q.AuditBelow(ctx, accountID, audit.Filter{Log: of}, seq, 1))
+	e, err := db.First(q.AuditBelow(ctx, accountID, audit.Filter{Log: of}, seq, 1))
 	if err == nil && e.Seq != seq {
 		return nil, ErrNotFound
 	}
@@ -221,8 +221,8 @@ func (t *Tx) AppendStaffAction(a *audit.Action) error {
 	a.ID = NewID()
 	a.At = a.At.UTC().Truncate(time.Microsecond)
 	var stored string
-	if err := t.row(t.ctx, "UPDATE staff_actions_head SET entries = entries + 1 WHERE id = 1 RETURNING entries, head",
-		nil, &a.Seq, &stored); err != nil {
+	const next = "UPDATE staff_actions_head SET entries = entries + 1 WHERE id = 1 RETURNING entries, head"
+	if err := t.db.Row(t.Context(), next, nil, &a.Seq, &stored); err != nil {
 		return err
 	}
 	head := audit.Head{Chain: audit.Administration, Number: a.Seq}
@@ -230,23 +230,25 @@ func (t *Tx) AppendStaffAction(a *audit.Action) error {
 	a.Personal = audit.NewPersonal()
 	a.Hash = t.chain.ActionHash(head.Hash, a, string(details))
 	head.Hash = a.Hash
-	if err := t.one("UPDATE staff_actions_head SET head = $1 WHERE id = 1", t.chain.SealHead(&head)); err != nil {
+	if err := t.db.One("UPDATE staff_actions_head SET head = $1 WHERE id = 1", t.chain.SealHead(&head)); err != nil {
 		return err
 	}
-	return t.insert("staff_actions ("+actionColumns+")", a.ID, a.Seq, micros(a.At), string(a.Code), textOrNull(a.StaffID),
-		a.StaffName, textOrNull(a.AccountID), string(a.Target.Type), a.Target.ID, a.Target.Name, textOrNull(a.IP),
-		textOrNull(a.UserAgent), string(details), a.Hash, a.Personal.Salt, nil)
+	return t.db.Insert("staff_actions ("+actionColumns+")", a.ID, a.Seq, column.Micros(a.At), string(a.Code),
+		column.TextOrNull(a.StaffID),
+		a.StaffName, column.TextOrNull(a.AccountID), string(a.Target.Type), a.Target.ID, a.Target.Name,
+		column.TextOrNull(a.IP), column.TextOrNull(a.UserAgent), string(details), a.Hash, a.Personal.Salt, nil)
 }
 
 const actionColumns = `id, seq, at, code, staff_id, staff_name, account_id, target_type, target_id, target_name, ip,
 	user_agent, details, hash, salt, seal`
 
 // scanStoredAction returns an entry with the stored text of its details.
-func scanStoredAction(scan scanner) (a *audit.Action, details string, err error) {
+func scanStoredAction(scan db.Scanner) (a *audit.Action, details string, err error) {
 	a = new(audit.Action)
-	err = scan(&a.ID, &a.Seq, asTime(&a.At), &a.Code, asText(&a.StaffID), &a.StaffName, asText(&a.AccountID),
-		&a.Target.Type, &a.Target.ID, &a.Target.Name, asText(&a.IP), asText(&a.UserAgent), &details, &a.Hash,
-		asText(&a.Personal.Salt), asText(&a.Personal.Seal))
+	err = scan(&a.ID, &a.Seq, column.Time(&a.At), &a.Code, column.Text(&a.StaffID), &a.StaffName,
+		column.Text(&a.AccountID),
+		&a.Target.Type, &a.Target.ID, &a.Target.Name, column.Text(&a.IP), column.Text(&a.UserAgent), &details, &a.Hash,
+		column.Text(&a.Personal.Salt), column.Text(&a.Personal.Seal))
 	return a, details, err
 }
 
@@ -257,22 +259,21 @@ func (q Queries) StaffActions(
 ) ([]*audit.Action, error) {
 	at := int64(math.MaxInt64)
 	if after.ID != "" {
-		at = micros(after.At)
+		at = column.Micros(after.At)
 	}
-	args := arguments{at, after.ID, limit}
-	where := args.equal([]condition{
-		{"code", string(f.Code)}, {"staff_id", f.StaffID}, {"account_id", f.AccountID}, {"target_id", f.TargetID},
-	})
+	args := db.Arguments{at, after.ID, limit}
+	where := args.Equal("code", string(f.Code)) + args.Equal("staff_id", f.StaffID) +
+		args.Equal("account_id", f.AccountID) + args.Equal("target_id", f.TargetID)
 	if f.From != nil {
-		where += " AND at >= " + args.add(micros(*f.From))
+		where += " AND at >= " + args.Add(column.Micros(*f.From))
 	}
 	if f.To != nil {
-		where += " AND at < " + args.add(micros(*f.To))
+		where += " AND at < " + args.Add(column.Micros(*f.To))
 	}
 	if f.Operator {
 		where += " AND staff_id IS NULL"
 	}
-	return collect(ctx, q, func(scan scanner) (*audit.Action, error) {
+	return db.Collect(ctx, q.db, func(scan db.Scanner) (*audit.Action, error) {
 		a, details, err := scanStoredAction(scan)
 		if err != nil {
 			return nil, err
@@ -285,7 +286,7 @@ func (q Queries) StaffActions(
 // BeginStaffLog seals the head of the log of administration while it has no entry, with the chain of a new
 // installation: from then on an empty log can be told from one that was emptied.
 func (t *Tx) BeginStaffLog(c audit.Chain) error {
-	_, err := t.exec("UPDATE staff_actions_head SET head = $1 WHERE id = 1 AND entries = 0 AND head = ''",
+	_, err := t.db.Exec("UPDATE staff_actions_head SET head = $1 WHERE id = 1 AND entries = 0 AND head = ''",
 		c.SealHead(&audit.Head{Chain: audit.Administration}))
 	return err
 }
@@ -294,7 +295,7 @@ func (t *Tx) BeginStaffLog(c audit.Chain) error {
 func (q Queries) AdministrationHead(ctx context.Context) (audit.Head, error) {
 	h := audit.Head{Chain: audit.Administration}
 	var stored string
-	err := q.row(ctx, "SELECT entries, head FROM staff_actions_head WHERE id = 1", nil, &h.Number, &stored)
+	err := q.db.Row(ctx, "SELECT entries, head FROM staff_actions_head WHERE id = 1", nil, &h.Number, &stored)
 	h.SetStored(stored)
 	return h, err
 }
@@ -302,7 +303,7 @@ func (q Queries) AdministrationHead(ctx context.Context) (audit.Head, error) {
 // AuditHeads returns the newest entry of the logs of up to limit accounts whose ids follow the given one, in the order
 // of ids.
 func (q Queries) AuditHeads(ctx context.Context, accountID string, limit int) ([]audit.Head, error) {
-	return collect(ctx, q, func(scan scanner) (audit.Head, error) {
+	return db.Collect(ctx, q.db, func(scan db.Scanner) (audit.Head, error) {
 		h := audit.Head{Chain: audit.OfAnAccount}
 		var stored string
 		err := scan(&h.AccountID, &h.Number, &stored)
@@ -313,7 +314,7 @@ func (q Queries) AuditHeads(ctx context.Context, accountID string, limit int) ([
 
 // PortalHeads is AuditHeads for the logs of the portal that have entries.
 func (q Queries) PortalHeads(ctx context.Context, accountID string, limit int) ([]audit.Head, error) {
-	return collect(ctx, q, func(scan scanner) (audit.Head, error) {
+	return db.Collect(ctx, q.db, func(scan db.Scanner) (audit.Head, error) {
 		h, err := scanPortalHead(scan)
 		return h.Head, err
 	}, "SELECT "+portalHeadColumns+" FROM accounts WHERE id > $1 AND portal_count > 0 ORDER BY id LIMIT $2", accountID,
@@ -322,12 +323,13 @@ func (q Queries) PortalHeads(ctx context.Context, accountID string, limit int) (
 
 // PortalHeadOf returns the newest entry of an account's log of the portal.
 func (q Queries) PortalHeadOf(ctx context.Context, accountID string) (PortalHead, error) {
-	return first(collect(ctx, q, scanPortalHead, "SELECT "+portalHeadColumns+" FROM accounts WHERE id = $1", accountID))
+	return db.First(db.Collect(ctx, q.db, scanPortalHead, "SELECT "+portalHeadColumns+" FROM accounts WHERE id = $1",
+		accountID))
 }
 
 const portalHeadColumns = "id, portal_count, portal_head, portal_gone, portal_anchor"
 
-func scanPortalHead(scan scanner) (PortalHead, error) {
+func scanPortalHead(scan db.Scanner) (PortalHead, error) {
 	h := PortalHead{Head: audit.Head{Chain: audit.OfThePortal}, Trimmed: audit.Head{Chain: audit.PortalTrimmed}}
 	var head, anchor string
 	err := scan(&h.AccountID, &h.Number, &head, &h.Trimmed.Number, &anchor)

@@ -5,39 +5,41 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/catalog"
+	"github.com/assayhq/assay/internal/store/column"
+	"github.com/assayhq/assay/internal/store/db"
 )
 
 // CatalogVersion returns the number of the current catalog; 0 when none was imported.
 func (q Queries) CatalogVersion(ctx context.Context) (int64, error) {
-	return value[int64](ctx, q, "SELECT COALESCE(MAX(version), 0) FROM catalog_versions")
+	return db.Value[int64](ctx, q.db, "SELECT COALESCE(MAX(version), 0) FROM catalog_versions")
 }
 
 // CatalogDocument returns the current catalog document and its version, or ErrNotFound.
 func (q Queries) CatalogDocument(ctx context.Context) (document string, version int64, err error) {
-	err = q.row(ctx, "SELECT document, version FROM catalog_versions ORDER BY version DESC LIMIT 1", nil,
+	err = q.db.Row(ctx, "SELECT document, version FROM catalog_versions ORDER BY version DESC LIMIT 1", nil,
 		&document, &version)
 	return document, version, err
 }
 
 // InsertCatalog makes the document the current catalog and returns its version.
 func (t *Tx) InsertCatalog(document string, at time.Time) (int64, error) {
-	return value[int64](t.ctx, t.Queries, `INSERT INTO catalog_versions (version, document, created_at)
-		SELECT COALESCE(MAX(version), 0) + 1, $1, $2 FROM catalog_versions RETURNING version`, document, micros(at))
+	return db.Value[int64](t.Context(), t.db.Queries, `INSERT INTO catalog_versions (version, document, created_at)
+		SELECT COALESCE(MAX(version), 0) + 1, $1, $2 FROM catalog_versions RETURNING version`, document, column.Micros(at))
 }
 
 // OpenOrders counts the Live orders that hold capacity of an answer time, as far as limit, and the earliest due date
 // among them. Its cost is bounded by the limit.
 func (q Queries) OpenOrders(ctx context.Context, answerTime, limit int) (catalog.Load, error) {
 	var load catalog.Load
-	err := q.rows(ctx, `SELECT due_at FROM orders WHERE environment = 'live' AND status IN ('queued', 'processing')
+	err := q.db.Rows(ctx, `SELECT due_at FROM orders WHERE environment = 'live' AND status IN ('queued', 'processing')
 		AND answer_time = $1
-		ORDER BY due_at LIMIT CAST($2 AS BIGINT)`, []any{answerTime, limit}, func(scan scanner) error {
+		ORDER BY due_at LIMIT CAST($2 AS BIGINT)`, []any{answerTime, limit}, func(scan db.Scanner) error {
 		var due int64
 		if err := scan(&due); err != nil {
 			return err
 		}
 		if load.OpenOrders++; load.OpenOrders == 1 {
-			load.EarliestDue = timeOf(due)
+			load.EarliestDue = column.TimeOf(due)
 		}
 		return nil
 	})
@@ -46,7 +48,7 @@ func (q Queries) OpenOrders(ctx context.Context, answerTime, limit int) (catalog
 
 // LockAnswerTime makes transactions that could exceed an answer time's capacity run one after the other.
 func (t *Tx) LockAnswerTime(answerTime int) error {
-	_, err := t.exec(`INSERT INTO answer_time_turns (answer_time, turns) VALUES ($1, 1)
+	_, err := t.db.Exec(`INSERT INTO answer_time_turns (answer_time, turns) VALUES ($1, 1)
 		ON CONFLICT (answer_time) DO UPDATE SET turns = answer_time_turns.turns + 1`, answerTime)
 	return err
 }
@@ -54,9 +56,9 @@ func (t *Tx) LockAnswerTime(answerTime int) error {
 // CatalogState returns the number of the current catalog, 0 when none was imported, and the answer times that are
 // paused, in order. Every node asks for it many times a second, so it is one statement.
 func (q Queries) CatalogState(ctx context.Context) (version int64, paused []int, err error) {
-	err = q.rows(ctx, `SELECT 0 AS kind, COALESCE(MAX(version), 0) AS value FROM catalog_versions
+	err = q.db.Rows(ctx, `SELECT 0 AS kind, COALESCE(MAX(version), 0) AS value FROM catalog_versions
 		UNION ALL SELECT 1, answer_time FROM paused_answer_times ORDER BY kind, value`, nil,
-		func(scan scanner) error {
+		func(scan db.Scanner) error {
 			var kind int
 			var value int64
 			if err := scan(&kind, &value); err != nil {
@@ -75,11 +77,11 @@ func (q Queries) CatalogState(ctx context.Context) (version int64, paused []int,
 // AnswerTimePauses returns what is paused, by answer time.
 func (q Queries) AnswerTimePauses(ctx context.Context) (map[int]catalog.Pause, error) {
 	pauses := make(map[int]catalog.Pause)
-	err := q.rows(ctx, `SELECT p.answer_time, p.paused_at, s.name FROM paused_answer_times p
-		JOIN staff s ON s.id = p.paused_by`, nil, func(scan scanner) error {
+	err := q.db.Rows(ctx, `SELECT p.answer_time, p.paused_at, s.name FROM paused_answer_times p
+		JOIN staff s ON s.id = p.paused_by`, nil, func(scan db.Scanner) error {
 		var code int
 		var p catalog.Pause
-		err := scan(&code, asTime(&p.At), &p.StaffName)
+		err := scan(&code, column.Time(&p.At), &p.StaffName)
 		pauses[code] = p
 		return err
 	})
@@ -88,31 +90,32 @@ func (q Queries) AnswerTimePauses(ctx context.Context) (map[int]catalog.Pause, e
 
 // PauseAnswerTime takes an answer time from new orders. One that is paused already stays as it is.
 func (t *Tx) PauseAnswerTime(code int, staffID string, at time.Time) error {
-	_, err := t.exec(`INSERT INTO paused_answer_times (answer_time, paused_by, paused_at) VALUES ($1, $2, $3)
-		ON CONFLICT (answer_time) DO NOTHING`, code, staffID, micros(at))
+	_, err := t.db.Exec(`INSERT INTO paused_answer_times (answer_time, paused_by, paused_at) VALUES ($1, $2, $3)
+		ON CONFLICT (answer_time) DO NOTHING`, code, staffID, column.Micros(at))
 	return err
 }
 
 // ResumeAnswerTime gives it back to new orders.
 func (t *Tx) ResumeAnswerTime(code int) error {
-	_, err := t.exec("DELETE FROM paused_answer_times WHERE answer_time = $1", code)
+	_, err := t.db.Exec("DELETE FROM paused_answer_times WHERE answer_time = $1", code)
 	return err
 }
 
 // InsertCatalogDraft saves an uploaded catalog, and deletes those that were uploaded before a time.
 func (t *Tx) InsertCatalogDraft(d *catalog.Draft, before time.Time) error {
-	if _, err := t.exec("DELETE FROM catalog_drafts WHERE created_at < $1", micros(before)); err != nil {
+	if _, err := t.db.Exec("DELETE FROM catalog_drafts WHERE created_at < $1", column.Micros(before)); err != nil {
 		return err
 	}
-	return t.insert("catalog_drafts (id, document, file_name, base_version, staff_id, created_at)",
-		d.ID, string(d.Document), d.FileName, d.BaseVersion, d.StaffID, micros(d.CreatedAt))
+	return t.db.Insert("catalog_drafts (id, document, file_name, base_version, staff_id, created_at)",
+		d.ID, string(d.Document), d.FileName, d.BaseVersion, d.StaffID, column.Micros(d.CreatedAt))
 }
 
 // CatalogDraft returns an uploaded catalog, or ErrNotFound.
 func (q Queries) CatalogDraft(ctx context.Context, id string) (*catalog.Draft, error) {
 	d := &catalog.Draft{ID: id}
-	if err := q.row(ctx, `SELECT document, file_name, base_version, staff_id, created_at FROM catalog_drafts
-		WHERE id = $1`, []any{id}, &d.Document, &d.FileName, &d.BaseVersion, &d.StaffID, asTime(&d.CreatedAt)); err != nil {
+	if err := q.db.Row(ctx, `SELECT document, file_name, base_version, staff_id, created_at FROM catalog_drafts
+		WHERE id = $1`, []any{id}, &d.Document, &d.FileName, &d.BaseVersion, &d.StaffID,
+		column.Time(&d.CreatedAt)); err != nil {
 		return nil, err
 	}
 	return d, nil
@@ -120,5 +123,5 @@ func (q Queries) CatalogDraft(ctx context.Context, id string) (*catalog.Draft, e
 
 // DeleteCatalogDraft deletes an uploaded catalog; ErrNotFound when it is gone already.
 func (t *Tx) DeleteCatalogDraft(id string) error {
-	return t.one("DELETE FROM catalog_drafts WHERE id = $1", id)
+	return t.db.One("DELETE FROM catalog_drafts WHERE id = $1", id)
 }

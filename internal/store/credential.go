@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/store/column"
+	"github.com/assayhq/assay/internal/store/db"
 )
 
 // Person returns an account user or staff user by the id, active or not; who has left is not found.
@@ -35,9 +37,9 @@ func person[U interface{ Person() *access.Person }](u U, err error) (*access.Per
 // SetPassword replaces the password of a person.
 func (t *Tx) SetPassword(a access.Audience, id, hash string) error {
 	if a == access.Desk {
-		return t.one("UPDATE staff SET password_hash = $1 WHERE id = $2", hash, id)
+		return t.db.One("UPDATE staff SET password_hash = $1 WHERE id = $2", hash, id)
 	}
-	return t.one("UPDATE users SET password_hash = $1 WHERE id = $2 AND removed_at IS NULL", hash, id)
+	return t.db.One("UPDATE users SET password_hash = $1 WHERE id = $2 AND removed_at IS NULL", hash, id)
 }
 
 // TOTP is the second factor of a person.
@@ -49,7 +51,7 @@ type TOTP struct {
 // TOTP returns the second factor of a person, or ErrNotFound when they have none.
 func (q Queries) TOTP(ctx context.Context, a access.Audience, userID string) (*TOTP, error) {
 	f := new(TOTP)
-	if err := q.row(ctx, "SELECT sealed_secret, last_counter FROM totp WHERE audience = $1 AND user_id = $2",
+	if err := q.db.Row(ctx, "SELECT sealed_secret, last_counter FROM totp WHERE audience = $1 AND user_id = $2",
 		[]any{string(a), userID}, &f.SealedSecret, &f.LastCounter); err != nil {
 		return nil, err
 	}
@@ -58,17 +60,17 @@ func (q Queries) TOTP(ctx context.Context, a access.Audience, userID string) (*T
 
 // SetTOTP gives a person a second factor, in place of one they may have.
 func (t *Tx) SetTOTP(a access.Audience, userID string, f *TOTP, now time.Time) error {
-	_, err := t.exec(`INSERT INTO totp (audience, user_id, sealed_secret, last_counter, enabled_at)
+	_, err := t.db.Exec(`INSERT INTO totp (audience, user_id, sealed_secret, last_counter, enabled_at)
 		VALUES ($1, $2, $3, $4, $5) ON CONFLICT (audience, user_id) DO UPDATE SET
 			sealed_secret = excluded.sealed_secret, last_counter = excluded.last_counter, enabled_at = excluded.enabled_at`,
-		string(a), userID, f.SealedSecret, f.LastCounter, micros(now))
+		string(a), userID, f.SealedSecret, f.LastCounter, column.Micros(now))
 	return err
 }
 
 // UseTOTP records that the code with the counter was accepted, or returns ErrNotFound when that one or a later one was
 // accepted before.
 func (t *Tx) UseTOTP(a access.Audience, userID string, counter int64) error {
-	return t.one("UPDATE totp SET last_counter = $1 WHERE audience = $2 AND user_id = $3 AND last_counter < $1",
+	return t.db.One("UPDATE totp SET last_counter = $1 WHERE audience = $2 AND user_id = $3 AND last_counter < $1",
 		counter, string(a), userID)
 }
 
@@ -77,40 +79,42 @@ func (t *Tx) DeleteTOTP(a access.Audience, userID string) error {
 	if err := t.ReplaceRecoveryCodes(a, userID, nil); err != nil {
 		return err
 	}
-	_, err := t.exec("DELETE FROM totp WHERE audience = $1 AND user_id = $2", string(a), userID)
+	_, err := t.db.Exec("DELETE FROM totp WHERE audience = $1 AND user_id = $2", string(a), userID)
 	return err
 }
 
 // ReplaceRecoveryCodes gives a person these recovery codes and no others.
 func (t *Tx) ReplaceRecoveryCodes(a access.Audience, userID string, hashes []string) error {
-	_, err := t.exec("DELETE FROM recovery_codes WHERE audience = $1 AND user_id = $2", string(a), userID)
+	_, err := t.db.Exec("DELETE FROM recovery_codes WHERE audience = $1 AND user_id = $2", string(a), userID)
 	for _, hash := range hashes {
 		if err != nil {
 			break
 		}
-		err = t.insert("recovery_codes (audience, user_id, code_hash)", string(a), userID, hash)
+		err = t.db.Insert("recovery_codes (audience, user_id, code_hash)", string(a), userID, hash)
 	}
 	return err
 }
 
 // UseRecoveryCode spends a recovery code, or returns ErrNotFound when the person has no such code left.
 func (t *Tx) UseRecoveryCode(a access.Audience, userID, hash string, now time.Time) error {
-	return t.one(`UPDATE recovery_codes SET used_at = $1
-		WHERE audience = $2 AND user_id = $3 AND code_hash = $4 AND used_at IS NULL`, micros(now), string(a), userID, hash)
+	return t.db.One(`UPDATE recovery_codes SET used_at = $1
+		WHERE audience = $2 AND user_id = $3 AND code_hash = $4 AND used_at IS NULL`, column.Micros(now), string(a), userID,
+		hash)
 }
 
 // RecoveryCodesLeft returns how many recovery codes a person has not spent.
 func (q Queries) RecoveryCodesLeft(ctx context.Context, a access.Audience, userID string) (int, error) {
-	return value[int](ctx, q, `SELECT COUNT(*) FROM recovery_codes
+	return db.Value[int](ctx, q.db, `SELECT COUNT(*) FROM recovery_codes
 		WHERE audience = $1 AND user_id = $2 AND used_at IS NULL`, string(a), userID)
 }
 
 // InsertPasskey adds a passkey; ErrExists when a user has it already.
 func (t *Tx) InsertPasskey(k *access.Passkey) error {
-	return t.insert(`passkeys (id, audience, user_id, name, credential_id, public_key, sign_count, backup_eligible,
+	return t.db.Insert(`passkeys (id, audience, user_id, name, credential_id, public_key, sign_count, backup_eligible,
 		backed_up, transports, aaguid, created_at)`, k.ID, string(k.Audience), k.UserID, k.Name,
-		binaryText(k.CredentialID), binaryText(k.PublicKey), int64(k.SignCount), flag(k.BackupEligible), flag(k.BackedUp),
-		strings.Join(k.Transports, " "), k.AAGUID, micros(k.CreatedAt))
+		column.EncodeBytes(k.CredentialID), column.EncodeBytes(k.PublicKey), int64(k.SignCount),
+		column.Flag(k.BackupEligible), column.Flag(k.BackedUp),
+		strings.Join(k.Transports, " "), k.AAGUID, column.Micros(k.CreatedAt))
 }
 
 const selectPasskeys = `SELECT id, audience, user_id, name, credential_id, public_key, sign_count,
@@ -123,31 +127,31 @@ func (q Queries) Passkeys(ctx context.Context, a access.Audience, userID string)
 
 // Passkey returns one passkey of a person.
 func (q Queries) Passkey(ctx context.Context, a access.Audience, userID, id string) (*access.Passkey, error) {
-	return first(q.passkeys(ctx, selectPasskeys+"id = $1 AND audience = $2 AND user_id = $3", id, string(a), userID))
+	return db.First(q.passkeys(ctx, selectPasskeys+"id = $1 AND audience = $2 AND user_id = $3", id, string(a), userID))
 }
 
 // PasskeyByCredential returns the passkey that devices know by the id, whoever of the audience has it.
 func (q Queries) PasskeyByCredential(
 	ctx context.Context, a access.Audience, credentialID []byte,
 ) (*access.Passkey, error) {
-	return first(q.passkeys(ctx, selectPasskeys+"credential_id = $1 AND audience = $2", binaryText(credentialID),
-		string(a)))
+	return db.First(q.passkeys(ctx, selectPasskeys+"credential_id = $1 AND audience = $2",
+		column.EncodeBytes(credentialID), string(a)))
 }
 
 func (q Queries) passkeys(ctx context.Context, text string, args ...any) ([]*access.Passkey, error) {
-	return collect(ctx, q, func(scan scanner) (*access.Passkey, error) {
+	return db.Collect(ctx, q.db, func(scan db.Scanner) (*access.Passkey, error) {
 		k := new(access.Passkey)
 		var credential, public, transports string
 		err := scan(&k.ID, &k.Audience, &k.UserID, &k.Name, &credential, &public, &k.SignCount, &k.BackupEligible,
-			&k.BackedUp, &transports, &k.AAGUID, asTime(&k.CreatedAt), asTimeOrNil(&k.LastUsedAt))
+			&k.BackedUp, &transports, &k.AAGUID, column.Time(&k.CreatedAt), column.TimeOrNil(&k.LastUsedAt))
 		if err != nil {
 			return nil, err
 		}
 		k.Transports = strings.Fields(transports)
-		if k.CredentialID, err = binaryOf(credential); err != nil {
+		if k.CredentialID, err = column.DecodeBytes(credential); err != nil {
 			return nil, err
 		}
-		k.PublicKey, err = binaryOf(public)
+		k.PublicKey, err = column.DecodeBytes(public)
 		return k, err
 	}, text, args...)
 }
@@ -155,32 +159,32 @@ func (q Queries) passkeys(ctx context.Context, text string, args ...any) ([]*acc
 // UsePasskey records a use with the counter that the device reported. It returns ErrNotFound when the passkey is gone,
 // or when that count or a later one was reported before.
 func (t *Tx) UsePasskey(id string, count uint32, backedUp bool, now time.Time) error {
-	return t.one(`UPDATE passkeys SET sign_count = $1, backed_up = $2, last_used_at = $3
+	return t.db.One(`UPDATE passkeys SET sign_count = $1, backed_up = $2, last_used_at = $3
 		WHERE id = $4 AND (sign_count < $1 OR sign_count = 0 AND CAST($1 AS BIGINT) = 0)`,
-		int64(count), flag(backedUp), micros(now), id)
+		int64(count), column.Flag(backedUp), column.Micros(now), id)
 }
 
 // RenamePasskey gives a passkey of a person another name, or returns ErrNotFound.
 func (t *Tx) RenamePasskey(a access.Audience, userID, id, name string) error {
-	return t.one("UPDATE passkeys SET name = $1 WHERE id = $2 AND audience = $3 AND user_id = $4",
+	return t.db.One("UPDATE passkeys SET name = $1 WHERE id = $2 AND audience = $3 AND user_id = $4",
 		name, id, string(a), userID)
 }
 
 // DeletePasskey removes a passkey of a person, or returns ErrNotFound.
 func (t *Tx) DeletePasskey(a access.Audience, userID, id string) error {
-	return t.one("DELETE FROM passkeys WHERE id = $1 AND audience = $2 AND user_id = $3", id, string(a), userID)
+	return t.db.One("DELETE FROM passkeys WHERE id = $1 AND audience = $2 AND user_id = $3", id, string(a), userID)
 }
 
 // DeletePasskeys removes all passkeys of a person, if they have some.
 func (t *Tx) DeletePasskeys(a access.Audience, userID string) error {
-	_, err := t.exec("DELETE FROM passkeys WHERE audience = $1 AND user_id = $2", string(a), userID)
+	_, err := t.db.Exec("DELETE FROM passkeys WHERE audience = $1 AND user_id = $2", string(a), userID)
 	return err
 }
 
 // SpendChallenge notes that a challenge was answered; ErrExists when it was before.
 func (t *Tx) SpendChallenge(hash string, expires time.Time) error {
-	n, err := t.exec(`INSERT INTO spent_challenges (challenge_hash, expires_at) VALUES ($1, $2)
-		ON CONFLICT (challenge_hash) DO NOTHING`, hash, micros(expires))
+	n, err := t.db.Exec(`INSERT INTO spent_challenges (challenge_hash, expires_at) VALUES ($1, $2)
+		ON CONFLICT (challenge_hash) DO NOTHING`, hash, column.Micros(expires))
 	if err == nil && n == 0 {
 		return ErrExists
 	}
@@ -189,15 +193,16 @@ func (t *Tx) SpendChallenge(hash string, expires time.Time) error {
 
 // DeleteOldChallenges removes up to limit spent challenges that ended by a time, and returns how many.
 func (t *Tx) DeleteOldChallenges(before time.Time, limit int) (int64, error) {
-	return t.exec(`DELETE FROM spent_challenges WHERE challenge_hash IN (SELECT challenge_hash FROM spent_challenges
-		WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2`+t.d.skipLocked+")", micros(before), limit)
+	return t.db.Exec(`DELETE FROM spent_challenges WHERE challenge_hash IN (SELECT challenge_hash FROM spent_challenges
+		WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2`+t.db.Dialect.SkipLocked+")", column.Micros(before), limit)
 }
 
 // InsertLink adds a link by the hash of its token.
 func (t *Tx) InsertLink(l *access.Link, hash string) error {
-	return t.insert(`links (id, token_hash, kind, audience, account_id, user_id, email, name, role, created_by,
-		created_at, expires_at)`, l.ID, hash, string(l.Kind), string(l.Audience), textOrNull(l.AccountID),
-		textOrNull(l.UserID), l.Email, l.Name, l.Role, l.CreatedBy, micros(l.CreatedAt), micros(l.ExpiresAt))
+	return t.db.Insert(`links (id, token_hash, kind, audience, account_id, user_id, email, name, role, created_by,
+		created_at, expires_at)`, l.ID, hash, string(l.Kind), string(l.Audience), column.TextOrNull(l.AccountID),
+		column.TextOrNull(l.UserID), l.Email, l.Name, l.Role, l.CreatedBy, column.Micros(l.CreatedAt),
+		column.Micros(l.ExpiresAt))
 }
 
 // selectLinks reads links that can still be used, each with its mail.
@@ -209,8 +214,8 @@ const selectLinks = `SELECT l.id, l.kind, l.audience, l.account_id, l.user_id, l
 func (q Queries) LinkByHash(
 	ctx context.Context, a access.Audience, kind access.LinkKind, hash string, now time.Time,
 ) (*access.Link, error) {
-	return first(q.links(ctx, selectLinks+` AND l.token_hash = $1 AND l.audience = $2 AND l.kind = $3
-		AND l.expires_at > $4`, hash, string(a), string(kind), micros(now)))
+	return db.First(q.links(ctx, selectLinks+` AND l.token_hash = $1 AND l.audience = $2 AND l.kind = $3
+		AND l.expires_at > $4`, hash, string(a), string(kind), column.Micros(now)))
 }
 
 // Invitations returns the invitations that can still be used, the newest first: to an account, or of staff with an
@@ -219,15 +224,16 @@ func (q Queries) Invitations(
 	ctx context.Context, a access.Audience, accountID string, now time.Time,
 ) ([]*access.Link, error) {
 	return q.links(ctx, selectLinks+` AND l.audience = $1 AND COALESCE(l.account_id, '') = $2 AND l.kind = 'invitation'
-		AND l.expires_at > $3 ORDER BY l.created_at DESC, l.id DESC`, string(a), accountID, micros(now))
+		AND l.expires_at > $3 ORDER BY l.created_at DESC, l.id DESC`, string(a), accountID, column.Micros(now))
 }
 
 func (q Queries) links(ctx context.Context, text string, args ...any) ([]*access.Link, error) {
-	return collect(ctx, q, func(scan scanner) (*access.Link, error) {
+	return db.Collect(ctx, q.db, func(scan db.Scanner) (*access.Link, error) {
 		l := new(access.Link)
 		var mailed, failed sql.NullInt64
-		err := scan(&l.ID, &l.Kind, &l.Audience, asText(&l.AccountID), asText(&l.UserID), &l.Email, &l.Name, &l.Role,
-			&l.CreatedBy, asTime(&l.CreatedAt), asTime(&l.ExpiresAt), asText(&l.Account), &mailed, &failed)
+		err := scan(&l.ID, &l.Kind, &l.Audience, column.Text(&l.AccountID), column.Text(&l.UserID), &l.Email, &l.Name,
+			&l.Role,
+			&l.CreatedBy, column.Time(&l.CreatedAt), column.Time(&l.ExpiresAt), column.Text(&l.Account), &mailed, &failed)
 		l.MailWaiting, l.MailFailed = mailed.Valid && !failed.Valid, failed.Valid
 		return l, err
 	}, text, args...)
@@ -235,31 +241,31 @@ func (q Queries) links(ctx context.Context, text string, args ...any) ([]*access
 
 // UseLink spends a link, or returns ErrNotFound when it was spent or withdrawn before.
 func (t *Tx) UseLink(id string, now time.Time) error {
-	return t.one("UPDATE links SET used_at = $1 WHERE id = $2 AND used_at IS NULL", micros(now), id)
+	return t.db.One("UPDATE links SET used_at = $1 WHERE id = $2 AND used_at IS NULL", column.Micros(now), id)
 }
 
 // DeleteInvitation withdraws an invitation, or returns ErrNotFound when there is no such one open.
 func (t *Tx) DeleteInvitation(a access.Audience, accountID, id string) error {
-	return t.one(`DELETE FROM links WHERE id = $1 AND audience = $2 AND COALESCE(account_id, '') = $3
+	return t.db.One(`DELETE FROM links WHERE id = $1 AND audience = $2 AND COALESCE(account_id, '') = $3
 		AND kind = 'invitation' AND used_at IS NULL`, id, string(a), accountID)
 }
 
 // DeleteInvitationsTo withdraws the invitations that an email has: a new one replaces them.
 func (t *Tx) DeleteInvitationsTo(a access.Audience, accountID, email string) error {
-	_, err := t.exec(`DELETE FROM links WHERE audience = $1 AND COALESCE(account_id, '') = $2 AND kind = 'invitation'
+	_, err := t.db.Exec(`DELETE FROM links WHERE audience = $1 AND COALESCE(account_id, '') = $2 AND kind = 'invitation'
 		AND email = $3 AND used_at IS NULL`, string(a), accountID, email)
 	return err
 }
 
 // DeleteInvitationsBy withdraws the open invitations that somebody has made who may not make them any more.
 func (t *Tx) DeleteInvitationsBy(a access.Audience, userID string) error {
-	_, err := t.exec(`DELETE FROM links WHERE audience = $1 AND created_by = $2 AND kind = 'invitation'
+	_, err := t.db.Exec(`DELETE FROM links WHERE audience = $1 AND created_by = $2 AND kind = 'invitation'
 		AND used_at IS NULL`, string(a), userID)
 	return err
 }
 
 // DeleteResets withdraws the links that a person has to choose a new password.
 func (t *Tx) DeleteResets(a access.Audience, userID string) error {
-	_, err := t.exec("DELETE FROM links WHERE audience = $1 AND user_id = $2 AND used_at IS NULL", string(a), userID)
+	_, err := t.db.Exec("DELETE FROM links WHERE audience = $1 AND user_id = $2 AND used_at IS NULL", string(a), userID)
 	return err
 }

@@ -7,13 +7,15 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/credit"
+	"github.com/assayhq/assay/internal/store/column"
+	"github.com/assayhq/assay/internal/store/db"
 )
 
 // AccountTotals returns the balance of an account in an environment with its counters.
 func (q Queries) AccountTotals(
 	ctx context.Context, accountID string, env access.Environment,
 ) (b credit.AccountTotals, err error) {
-	err = q.row(ctx, selectTotals, []any{accountID, string(env)}, &b.Credits, &b.Orders, &b.Entries, &b.LowCredits)
+	err = q.db.Row(ctx, selectTotals, []any{accountID, string(env)}, &b.Credits, &b.Orders, &b.Entries, &b.LowCredits)
 	return b, err
 }
 
@@ -22,7 +24,7 @@ const selectTotals = `SELECT credits, orders, entries, low_credits FROM balances
 
 // Balance returns the credits of an account in an environment.
 func (q Queries) Balance(ctx context.Context, accountID string, env access.Environment) (int64, error) {
-	return value[int64](ctx, q, selectBalance, accountID, string(env))
+	return db.Value[int64](ctx, q.db, selectBalance, accountID, string(env))
 }
 
 const selectBalance = "SELECT credits FROM balances WHERE account_id = $1 AND environment = $2"
@@ -45,7 +47,7 @@ func (t *Tx) Grant(accountID string, env access.Environment, amount int64, note 
 // RefundOrder gives back what the order was charged. It is an error to refund an order twice.
 func (t *Tx) RefundOrder(orderID, note string, at time.Time) error {
 	e := &credit.Entry{Kind: credit.Refund, OrderID: orderID, Note: note, CreatedAt: at}
-	if err := t.row(t.ctx, `SELECT id, account_id, environment, -amount FROM ledger_entries
+	if err := t.db.Row(t.Context(), `SELECT id, account_id, environment, -amount FROM ledger_entries
 			WHERE id = $1 AND kind = 'charge'`,
 		[]any{orderID}, &e.ChargeID, &e.AccountID, &e.Environment, &e.Amount); err != nil {
 		return err
@@ -55,11 +57,11 @@ func (t *Tx) RefundOrder(orderID, note string, at time.Time) error {
 
 // append changes the balance and writes the entry that says why.
 func (t *Tx) append(e *credit.Entry) error {
-	err := t.row(t.ctx, `UPDATE balances SET credits = credits + $1, entries = entries + 1
+	err := t.db.Row(t.Context(), `UPDATE balances SET credits = credits + $1, entries = entries + 1
 		WHERE account_id = $2 AND environment = $3 AND credits + $1 >= 0 AND credits + $1 <= $4 RETURNING credits, entries`,
 		[]any{e.Amount, e.AccountID, string(e.Environment), int64(credit.MaxCredits)}, &e.BalanceAfter, &e.Seq)
 	if errors.Is(err, ErrNotFound) {
-		available, err := t.Balance(t.ctx, e.AccountID, e.Environment)
+		available, err := t.Balance(t.Context(), e.AccountID, e.Environment)
 		if err != nil {
 			return err
 		}
@@ -69,7 +71,7 @@ func (t *Tx) append(e *credit.Entry) error {
 		return err
 	}
 	e.ID = NewID()
-	return t.insert(ledgerColumns, ledgerRow(e)...)
+	return t.db.Insert(ledgerColumns, ledgerRow(e)...)
 }
 
 const ledgerColumns = `ledger_entries (id, account_id, environment, seq, kind, amount, balance_after, order_id,
@@ -77,8 +79,9 @@ const ledgerColumns = `ledger_entries (id, account_id, environment, seq, kind, a
 
 func ledgerRow(e *credit.Entry) []any {
 	return []any{
-		e.ID, e.AccountID, string(e.Environment), e.Seq, string(e.Kind), e.Amount, e.BalanceAfter, textOrNull(e.OrderID),
-		textOrNull(e.ChargeID), e.Note, micros(e.CreatedAt),
+		e.ID, e.AccountID, string(e.Environment), e.Seq, string(e.Kind), e.Amount, e.BalanceAfter,
+		column.TextOrNull(e.OrderID),
+		column.TextOrNull(e.ChargeID), e.Note, column.Micros(e.CreatedAt),
 	}
 }
 
@@ -115,12 +118,12 @@ func seqRange(total int64, page, limit int) (high, low int64) {
 
 // BalanceForUpdate returns a balance that the transaction is about to change.
 func (t *Tx) BalanceForUpdate(accountID string, env access.Environment) (int64, error) {
-	return value[int64](t.ctx, t.Queries, selectBalance+t.d.forUpdate, accountID, string(env))
+	return db.Value[int64](t.Context(), t.db.Queries, selectBalance+t.db.Dialect.ForUpdate, accountID, string(env))
 }
 
 // SetLowCredits replaces the credits below which the owners of an account want to be told.
 func (t *Tx) SetLowCredits(accountID string, env access.Environment, below int64) error {
-	return t.one("UPDATE balances SET low_credits = $1 WHERE account_id = $2 AND environment = $3",
+	return t.db.One("UPDATE balances SET low_credits = $1 WHERE account_id = $2 AND environment = $3",
 		below, accountID, string(env))
 }
 
@@ -136,10 +139,10 @@ func (q Queries) LedgerChanges(
 func (q Queries) ledger(
 	ctx context.Context, where, accountID string, env access.Environment, args ...any,
 ) ([]*credit.Entry, error) {
-	return collect(ctx, q, func(scan scanner) (*credit.Entry, error) {
+	return db.Collect(ctx, q.db, func(scan db.Scanner) (*credit.Entry, error) {
 		e := &credit.Entry{AccountID: accountID, Environment: env}
-		return e, scan(&e.ID, &e.Seq, &e.Kind, &e.Amount, &e.BalanceAfter, asText(&e.OrderID), asText(&e.ChargeID), &e.Note,
-			asTime(&e.CreatedAt), asText(&e.OrderNumber))
+		return e, scan(&e.ID, &e.Seq, &e.Kind, &e.Amount, &e.BalanceAfter, column.Text(&e.OrderID),
+			column.Text(&e.ChargeID), &e.Note, column.Time(&e.CreatedAt), column.Text(&e.OrderNumber))
 	}, `SELECT l.id, l.seq, l.kind, l.amount, l.balance_after, l.order_id, l.charge_id, l.note, l.created_at, o.number
 		FROM ledger_entries l LEFT JOIN orders o ON o.id = l.order_id
 		WHERE l.account_id = $1 AND l.environment = $2 AND `+where, append([]any{accountID, string(env)}, args...)...)

@@ -12,13 +12,16 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/store/column"
+	"github.com/assayhq/assay/internal/store/db"
+	"github.com/assayhq/assay/internal/store/partition"
 )
 
 // InsertDelivery puts a delivery into the outbox and into the queue, due at its NextAttemptAt, or at once without one.
 func (t *Tx) InsertDelivery(d *webhook.Delivery, e *webhook.Endpoint) error {
-	if err := t.insert("deliveries (id, endpoint_id, account_id, environment, order_id, event, body, created_at, trace)",
-		d.ID, e.ID, e.AccountID, string(e.Environment), textOrNull(d.OrderID), string(d.Event), string(d.Body),
-		micros(d.CreatedAt), textOrNull(d.Trace)); err != nil {
+	const into = "deliveries (id, endpoint_id, account_id, environment, order_id, event, body, created_at, trace)"
+	if err := t.db.Insert(into, d.ID, e.ID, e.AccountID, string(e.Environment), column.TextOrNull(d.OrderID),
+		string(d.Event), string(d.Body), column.Micros(d.CreatedAt), column.TextOrNull(d.Trace)); err != nil {
 		return err
 	}
 	due := d.NextAttemptAt
@@ -30,7 +33,8 @@ func (t *Tx) InsertDelivery(d *webhook.Delivery, e *webhook.Endpoint) error {
 
 // DropPendingDeliveriesOfKey removes what is still to be sent to the endpoints of an API key.
 func (t *Tx) DropPendingDeliveriesOfKey(keyID string) error {
-	ids, err := column[string](t.ctx, t.Queries, "SELECT id FROM webhook_endpoints WHERE api_key_id = $1", keyID)
+	ids, err := db.Column[string](t.Context(), t.db.Queries, "SELECT id FROM webhook_endpoints WHERE api_key_id = $1",
+		keyID)
 	for _, id := range ids {
 		if err != nil {
 			break
@@ -48,7 +52,7 @@ func (t *Tx) DropPendingDeliveries(endpointID string) error {
 		"DELETE FROM deliveries WHERE id IN (SELECT delivery_id FROM delivery_queue WHERE endpoint_id = $1)",
 		"DELETE FROM delivery_queue WHERE endpoint_id = $1",
 	} {
-		if _, err := t.exec(text, endpointID); err != nil {
+		if _, err := t.db.Exec(text, endpointID); err != nil {
 			return err
 		}
 	}
@@ -65,15 +69,11 @@ const deliveryTables = ` FROM deliveries d LEFT JOIN delivery_attempts a ON a.de
 
 // Deliveries returns up to limit deliveries, newest first, without their bodies.
 func (q Queries) Deliveries(ctx context.Context, f webhook.DeliveryFilter, limit int) ([]*webhook.Delivery, error) {
-	args := arguments{limit}
-	where := args.equal([]condition{
-		{"d.account_id", f.AccountID},
-		{"d.environment", string(f.Environment)},
-		{"d.endpoint_id", f.EndpointID},
-		{"d.order_id", f.OrderID},
-	})
+	args := db.Arguments{limit}
+	where := args.Equal("d.account_id", f.AccountID) + args.Equal("d.environment", string(f.Environment)) +
+		args.Equal("d.endpoint_id", f.EndpointID) + args.Equal("d.order_id", f.OrderID)
 	if f.Before != "" {
-		where += " AND d.id < " + args.add(f.Before)
+		where += " AND d.id < " + args.Add(f.Before)
 	}
 	switch f.Status {
 	case webhook.Pending:
@@ -86,7 +86,7 @@ func (q Queries) Deliveries(ctx context.Context, f webhook.DeliveryFilter, limit
 	if where != "" {
 		where = " WHERE" + strings.TrimPrefix(where, " AND")
 	}
-	return collect(ctx, q, func(scan scanner) (*webhook.Delivery, error) {
+	return db.Collect(ctx, q.db, func(scan db.Scanner) (*webhook.Delivery, error) {
 		d := new(webhook.Delivery)
 		return d, scanDelivery(d, scan)
 	}, "SELECT "+deliveryColumns+deliveryTables+where+" ORDER BY d.id DESC LIMIT $1", args...)
@@ -94,19 +94,20 @@ func (q Queries) Deliveries(ctx context.Context, f webhook.DeliveryFilter, limit
 
 // Delivery returns a delivery with its body.
 func (q Queries) Delivery(ctx context.Context, id string) (*webhook.Delivery, error) {
-	return first(collect(ctx, q, func(scan scanner) (*webhook.Delivery, error) {
+	return db.First(db.Collect(ctx, q.db, func(scan db.Scanner) (*webhook.Delivery, error) {
 		d := new(webhook.Delivery)
 		return d, scanDelivery(d, scan, &d.Body)
 	}, "SELECT "+deliveryColumns+", d.body"+deliveryTables+" WHERE d.id = $1", id))
 }
 
-func scanDelivery(d *webhook.Delivery, scan scanner, more ...any) error {
+func scanDelivery(d *webhook.Delivery, scan db.Scanner, more ...any) error {
 	var ended webhook.Status
 	var number sql.NullInt64
 	var at, next time.Time
 	err := scan(append([]any{
-		&d.ID, &d.EndpointID, &d.AccountID, &d.Environment, asText(&d.OrderID), &d.Event, asTime(&d.CreatedAt), &number,
-		asTime(&at), asText(&ended), asTime(&next), asText(&d.EndpointURL),
+		&d.ID, &d.EndpointID, &d.AccountID, &d.Environment, column.Text(&d.OrderID), &d.Event, column.Time(&d.CreatedAt),
+		&number,
+		column.Time(&at), column.Text(&ended), column.Time(&next), column.Text(&d.EndpointURL),
 	}, more...)...)
 	d.Attempts, d.Status = int(number.Int64), webhook.Pending
 	switch {
@@ -125,24 +126,24 @@ func scanDelivery(d *webhook.Delivery, scan scanner, more ...any) error {
 func (q Queries) FailedDeliveries(
 	ctx context.Context, f webhook.DeliveryFilter, since time.Time, after string, limit int,
 ) ([]string, error) {
-	return column[string](ctx, q, `SELECT a.delivery_id FROM delivery_attempts a JOIN deliveries d ON d.id = a.delivery_id
-		WHERE a.ended = 'failed' AND a.at >= $1 AND a.delivery_id > $2
+	return db.Column[string](ctx, q.db, `SELECT a.delivery_id FROM delivery_attempts a
+		JOIN deliveries d ON d.id = a.delivery_id WHERE a.ended = 'failed' AND a.at >= $1 AND a.delivery_id > $2
 		AND ($3 = '' OR d.account_id = $3) AND ($4 = '' OR d.environment = $4) AND ($5 = '' OR d.endpoint_id = $5)
 		AND ($6 = '' OR d.order_id = $6) ORDER BY a.delivery_id LIMIT $7`,
-		micros(since), after, f.AccountID, string(f.Environment), f.EndpointID, f.OrderID, limit)
+		column.Micros(since), after, f.AccountID, string(f.Environment), f.EndpointID, f.OrderID, limit)
 }
 
 // Redeliver makes a delivery that has ended pending again, due at once and with all attempts before it. It returns
 // ErrNotFound when there is no such delivery, when it is pending, or when its endpoint gets nothing any more.
 func (t *Tx) Redeliver(id string, now time.Time) error {
-	endpointID, err := value[string](t.ctx, t.Queries, `SELECT d.endpoint_id FROM deliveries d
+	endpointID, err := db.Value[string](t.Context(), t.db.Queries, `SELECT d.endpoint_id FROM deliveries d
 		JOIN webhook_endpoints e ON e.id = d.endpoint_id JOIN api_keys k ON k.id = e.api_key_id
 		WHERE d.id = $1 AND k.revoked_at IS NULL`, id)
 	if err != nil {
 		return err
 	}
-	attempts, err := value[int](t.ctx, t.Queries, `UPDATE delivery_attempts SET ended = '', next_at = $2
-		WHERE delivery_id = $1 AND ended <> '' RETURNING number`, id, micros(now))
+	attempts, err := db.Value[int](t.Context(), t.db.Queries, `UPDATE delivery_attempts SET ended = '', next_at = $2
+		WHERE delivery_id = $1 AND ended <> '' RETURNING number`, id, column.Micros(now))
 	if err != nil {
 		return err
 	}
@@ -155,18 +156,18 @@ func (q Queries) PendingDeliveries(
 	ctx context.Context, accountID string, env access.Environment, limit int,
 ) (n int, oldest time.Time, err error) {
 	var first string // ids are in the order of time
-	if err := q.row(ctx, `SELECT COUNT(*), COALESCE(MIN(delivery_id), '') FROM (SELECT delivery_id
+	if err := q.db.Row(ctx, `SELECT COUNT(*), COALESCE(MIN(delivery_id), '') FROM (SELECT delivery_id
 		FROM delivery_queue WHERE endpoint_id IN (
 		SELECT id FROM webhook_endpoints WHERE account_id = $1 AND environment = $2) LIMIT $3) AS found`,
 		[]any{accountID, string(env), limit}, &n, &first); err != nil || n == 0 {
 		return n, time.Time{}, err
 	}
 	var created int64
-	err = q.row(ctx, "SELECT created_at FROM deliveries WHERE id = $1", []any{first}, &created)
+	err = q.db.Row(ctx, "SELECT created_at FROM deliveries WHERE id = $1", []any{first}, &created)
 	if errors.Is(err, ErrNotFound) { // it has ended and gone meanwhile
 		return n, time.Time{}, nil
 	}
-	return n, timeOf(created), err
+	return n, column.TimeOf(created), err
 }
 
 // AttemptResult is how an attempt ended that a sender made on a delivery in the queue.
@@ -198,7 +199,7 @@ func (t *Tx) EndDeliveries(results []AttemptResult) error {
 	for i := range results {
 		ended[i] = &results[i]
 	}
-	return inBatches(ended, func(batch []*AttemptResult) error {
+	return db.InBatches(ended, func(batch []*AttemptResult) error {
 		standing, err := t.leave(batch)
 		if err != nil {
 			return err
@@ -232,7 +233,7 @@ func (t *Tx) recordAttempts(senderID string, results []AttemptResult, leave leav
 			cmp.Compare(a.DeliveryID, b.DeliveryID))
 	})
 	recorded := make([]*AttemptResult, 0, len(results))
-	if err := inBatches(ended, func(batch []*AttemptResult) error {
+	if err := db.InBatches(ended, func(batch []*AttemptResult) error {
 		standing, err := leave(t, batch)
 		if err != nil {
 			return err
@@ -243,9 +244,9 @@ func (t *Tx) recordAttempts(senderID string, results []AttemptResult, leave leav
 		return err
 	}
 	for _, r := range repeated {
-		n, err := t.exec(`UPDATE delivery_queue SET failures = failures + 1, attempts = attempts + 1, due_at = $1
+		n, err := t.db.Exec(`UPDATE delivery_queue SET failures = failures + 1, attempts = attempts + 1, due_at = $1
 			WHERE endpoint_id = $2 AND due_at = $3 AND delivery_id = $4`,
-			micros(*r.Next), r.EndpointID, micros(r.DueAt), r.DeliveryID)
+			column.Micros(*r.Next), r.EndpointID, column.Micros(r.DueAt), r.DeliveryID)
 		if err == nil && n == 1 {
 			recorded = append(recorded, r)
 			err = t.insertAttempts([]*AttemptResult{r})
@@ -275,14 +276,14 @@ func leaveQueue(n int) string {
 func places(batch []*AttemptResult) []any {
 	args := make([]any, 0, 3*len(batch))
 	for _, r := range batch {
-		args = append(args, r.EndpointID, micros(r.DueAt), r.DeliveryID)
+		args = append(args, r.EndpointID, column.Micros(r.DueAt), r.DeliveryID)
 	}
 	return args
 }
 
 // leaveTogether takes all deliveries out of the queue, or returns errMoved.
 func (t *Tx) leaveTogether(batch []*AttemptResult) ([]*AttemptResult, error) {
-	n, err := t.exec(leaveQueue(len(batch)), places(batch)...)
+	n, err := t.db.Exec(leaveQueue(len(batch)), places(batch)...)
 	if err == nil && int(n) != len(batch) {
 		err = errMoved
 	}
@@ -295,7 +296,8 @@ func (t *Tx) leave(batch []*AttemptResult) ([]*AttemptResult, error) {
 	for _, r := range batch {
 		byID[r.DeliveryID] = r
 	}
-	found, err := column[string](t.ctx, t.Queries, leaveQueue(len(batch))+" RETURNING delivery_id", places(batch)...)
+	found, err := db.Column[string](t.Context(), t.db.Queries, leaveQueue(len(batch))+" RETURNING delivery_id",
+		places(batch)...)
 	standing := make([]*AttemptResult, len(found))
 	for i, id := range found {
 		standing[i] = byID[id]
@@ -314,10 +316,10 @@ func (t *Tx) insertAttempts(attempts []*AttemptResult) error {
 			others = append(others, r)
 		}
 	}
-	if err := inBatches(plain, t.insertPlain); err != nil {
+	if err := db.InBatches(plain, t.insertPlain); err != nil {
 		return err
 	}
-	return inBatches(others, func(batch []*AttemptResult) error {
+	return db.InBatches(others, func(batch []*AttemptResult) error {
 		args := make([]any, 0, 11*len(batch))
 		for _, r := range batch {
 			ended := ""
@@ -328,11 +330,11 @@ func (t *Tx) insertAttempts(attempts []*AttemptResult) error {
 			default:
 				ended = string(webhook.Failed)
 			}
-			args = append(args, r.DeliveryID, r.Number, micros(r.At), r.Duration.Microseconds(), r.HTTPStatus,
-				string(r.Failure), r.Answer, r.Headers, ended, microsOrNull(r.Next), 1)
+			args = append(args, r.DeliveryID, r.Number, column.Micros(r.At), r.Duration.Microseconds(), r.HTTPStatus,
+				string(r.Failure), r.Answer, r.Headers, ended, column.MicrosOrNull(r.Next), 1)
 		}
-		_, err := t.exec("INSERT INTO delivery_attempts ("+attemptColumns+", headers, ended, next_at, kept) VALUES "+
-			tuples(len(batch), 11), args...)
+		_, err := t.db.Exec("INSERT INTO delivery_attempts ("+attemptColumns+", headers, ended, next_at, kept) VALUES "+
+			db.Tuples(len(batch), 11), args...)
 		return err
 	})
 }
@@ -347,18 +349,18 @@ func (t *Tx) insertPlain(batch []*AttemptResult) error {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		b.WriteString(strings.TrimSuffix(list(each*i+1, each), ")") + ",'','','delivered',NULL,1)")
-		args = append(args, r.DeliveryID, r.Number, micros(r.At), r.Duration.Microseconds(), r.HTTPStatus)
+		b.WriteString(strings.TrimSuffix(db.List(each*i+1, each), ")") + ",'','','delivered',NULL,1)")
+		args = append(args, r.DeliveryID, r.Number, column.Micros(r.At), r.Duration.Microseconds(), r.HTTPStatus)
 	}
-	_, err := t.exec(b.String(), args...)
+	_, err := t.db.Exec(b.String(), args...)
 	return err
 }
 
 // Attempts returns the attempts on a delivery that are still kept, in their order.
 func (q Queries) Attempts(ctx context.Context, deliveryID string) ([]webhook.Attempt, error) {
-	return collect(ctx, q, func(scan scanner) (a webhook.Attempt, err error) {
+	return db.Collect(ctx, q.db, func(scan db.Scanner) (a webhook.Attempt, err error) {
 		var duration int64
-		err = scan(&a.DeliveryID, &a.Number, asTime(&a.At), &duration, &a.HTTPStatus, &a.Failure, &a.Answer,
+		err = scan(&a.DeliveryID, &a.Number, column.Time(&a.At), &duration, &a.HTTPStatus, &a.Failure, &a.Answer,
 			&a.Headers)
 		a.Duration = time.Duration(duration) * time.Microsecond
 		return a, err
@@ -368,24 +370,24 @@ func (q Queries) Attempts(ctx context.Context, deliveryID string) ([]webhook.Att
 
 // HasAttempts reports whether there are attempts in the log that were made before the time, except for those of some
 // parts.
-func (q Queries) HasAttempts(ctx context.Context, before time.Time, except ...AttemptPart) (bool, error) {
-	args := arguments{micros(before)}
-	return q.exists(ctx, "FROM delivery_attempts WHERE kept = 1 AND at < $1"+args.without(except), args...)
+func (q Queries) HasAttempts(ctx context.Context, before time.Time, except ...partition.Range) (bool, error) {
+	args := db.Arguments{column.Micros(before)}
+	return q.db.Exists(ctx, "FROM delivery_attempts WHERE kept = 1 AND at < $1"+without(&args, except), args...)
 }
 
 // DeleteOldAttempts deletes up to limit attempts that were made before the time, the oldest first, and returns how
 // many. Of the attempt that ended a delivery it remains that it did. Those of some parts are left alone; see
 // DropOldAttempts.
-func (t *Tx) DeleteOldAttempts(before time.Time, limit int, except ...AttemptPart) (int, error) {
-	args := arguments{micros(before), limit}
+func (t *Tx) DeleteOldAttempts(before time.Time, limit int, except ...partition.Range) (int, error) {
+	args := db.Arguments{column.Micros(before), limit}
 	oldest := `kept = 1 AND (delivery_id, number) IN (SELECT delivery_id, number FROM delivery_attempts
-		WHERE kept = 1 AND at < $1` + args.without(except) + " ORDER BY at LIMIT $2)"
-	ends, err := t.exec(`UPDATE delivery_attempts SET `+emptied+" WHERE ended <> '' AND "+oldest, args...)
+		WHERE kept = 1 AND at < $1` + without(&args, except) + " ORDER BY at LIMIT $2)"
+	ends, err := t.db.Exec(`UPDATE delivery_attempts SET `+emptied+" WHERE ended <> '' AND "+oldest, args...)
 	if err != nil || int(ends) == limit {
 		return int(ends), err
 	}
 	args[1] = limit - int(ends)
-	others, err := t.exec("DELETE FROM delivery_attempts WHERE ended = '' AND "+oldest, args...)
+	others, err := t.db.Exec("DELETE FROM delivery_attempts WHERE ended = '' AND "+oldest, args...)
 	return int(ends + others), err
 }
 
@@ -393,9 +395,9 @@ func (t *Tx) DeleteOldAttempts(before time.Time, limit int, except ...AttemptPar
 const emptied = "kept = 0, duration = 0, http_status = 0, failure = '', answer = '', headers = ''"
 
 // without excludes the attempts of parts.
-func (a *arguments) without(parts []AttemptPart) (where string) {
+func without(a *db.Arguments, parts []partition.Range) (where string) {
 	for _, p := range parts {
-		where += " AND NOT (delivery_id >= " + a.add(p.from) + " AND delivery_id < " + a.add(p.to) + ")"
+		where += " AND NOT (delivery_id >= " + a.Add(p.From) + " AND delivery_id < " + a.Add(p.To) + ")"
 	}
 	return where
 }

@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/store/column"
+	"github.com/assayhq/assay/internal/store/db"
 )
 
 // enqueue makes a delivery pending; attempts is how many were made before.
 func (t *Tx) enqueue(deliveryID, endpointID string, attempts int, due time.Time) error {
-	return t.insert("delivery_queue (endpoint_id, due_at, delivery_id, failures, attempts)",
-		endpointID, micros(due), deliveryID, 0, attempts)
+	return t.db.Insert("delivery_queue (endpoint_id, due_at, delivery_id, failures, attempts)",
+		endpointID, column.Micros(due), deliveryID, 0, attempts)
 }
 
 // QueueHead tells about the queue of an endpoint: when its first delivery is due, and the last one of those that are
@@ -39,10 +41,10 @@ const queueHeads = `WITH RECURSIVE waiting (endpoint_id) AS (
 
 // QueueHeads returns the head of the queue of each endpoint that has pending deliveries.
 func (q Queries) QueueHeads(ctx context.Context, now time.Time) ([]QueueHead, error) {
-	heads, err := collect(ctx, q, func(scan scanner) (h QueueHead, err error) {
-		err = scan(&h.EndpointID, asTime(&h.DueAt), asTime(&h.LastDueAt), asTime(&h.FarthestAt))
+	heads, err := db.Collect(ctx, q.db, func(scan db.Scanner) (h QueueHead, err error) {
+		err = scan(&h.EndpointID, column.Time(&h.DueAt), column.Time(&h.LastDueAt), column.Time(&h.FarthestAt))
 		return h, err
-	}, queueHeads, micros(now))
+	}, queueHeads, column.Micros(now))
 	// A queue that is empty by now has no due time.
 	return slices.DeleteFunc(heads, func(h QueueHead) bool { return h.DueAt.IsZero() }), err
 }
@@ -50,21 +52,21 @@ func (q Queries) QueueHeads(ctx context.Context, now time.Time) ([]QueueHead, er
 // PullDeliveries makes deliveries to an endpoint due at a time that are only due after another one, which a clock that
 // was wrong must have set, except those that the sender holds.
 func (t *Tx) PullDeliveries(endpointID string, due, after time.Time, except []string) error {
-	args := arguments{endpointID, micros(due), micros(after)}
+	args := db.Arguments{endpointID, column.Micros(due), column.Micros(after)}
 	not := ""
 	for _, id := range except {
-		not += " AND delivery_id <> " + args.add(id)
+		not += " AND delivery_id <> " + args.Add(id)
 	}
-	_, err := t.exec("UPDATE delivery_queue SET due_at = $2 WHERE endpoint_id = $1 AND due_at > $3"+not, args...)
+	_, err := t.db.Exec("UPDATE delivery_queue SET due_at = $2 WHERE endpoint_id = $1 AND due_at > $3"+not, args...)
 	return err
 }
 
 // QueueState returns how many deliveries are pending, and since when the first of them is due; the time is zero when
 // none is. Those of a paused endpoint are not due.
 func (q Queries) QueueState(ctx context.Context, now time.Time) (pending int64, oldest time.Time, err error) {
-	err = q.row(ctx, `SELECT COUNT(*), MIN(CASE WHEN due_at <= $1 AND endpoint_id NOT IN (
+	err = q.db.Row(ctx, `SELECT COUNT(*), MIN(CASE WHEN due_at <= $1 AND endpoint_id NOT IN (
 			SELECT id FROM webhook_endpoints WHERE paused_at IS NOT NULL) THEN due_at END) FROM delivery_queue`,
-		[]any{micros(now)}, &pending, asTime(&oldest))
+		[]any{column.Micros(now)}, &pending, column.Time(&oldest))
 	return pending, oldest, err
 }
 
@@ -102,16 +104,17 @@ func (q Queries) DueDeliveries(
 ) ([]*QueuedDelivery, error) {
 	from := int64(-1)
 	if after.ID != "" {
-		from = micros(after.DueAt)
+		from = column.Micros(after.DueAt)
 	}
 	found := make([]*QueuedDelivery, 0, limit)
-	err := q.records(ctx, dueDeliveries(limit), []any{endpointID, from, after.ID, micros(now)}, func(r *record) error {
-		found = append(found, &QueuedDelivery{
-			Place: Place{DueAt: r.time(0), ID: r.text(1)}, Failures: int(r.integer(2)), Attempts: int(r.integer(3)),
-			Event: webhook.Event(r.text(4)), Body: []byte(r.text(5)), Trace: r.text(6),
+	err := q.db.Records(ctx, dueDeliveries(limit), []any{endpointID, from, after.ID, column.Micros(now)},
+		func(r *db.Record) error {
+			found = append(found, &QueuedDelivery{
+				Place: Place{DueAt: r.Time(0), ID: r.Text(1)}, Failures: int(r.Integer(2)), Attempts: int(r.Integer(3)),
+				Event: webhook.Event(r.Text(4)), Body: []byte(r.Text(5)), Trace: r.Text(6),
+			})
+			return nil
 		})
-		return nil
-	})
 	slices.SortFunc(found, func(a, b *QueuedDelivery) int {
 		return cmp.Or(a.DueAt.Compare(b.DueAt), cmp.Compare(a.ID, b.ID))
 	})
@@ -122,10 +125,10 @@ func (q Queries) DueDeliveries(
 // gets none.
 func (q Queries) Receiving(ctx context.Context, ids []string) (map[string]*webhook.Endpoint, error) {
 	receiving := make(map[string]*webhook.Endpoint, len(ids))
-	return receiving, inBatches(ids, func(ids []string) error {
-		found, err := q.endpoints(ctx, "SELECT "+endpointColumns+" FROM webhook_endpoints WHERE id IN "+list(1, len(ids))+`
+	return receiving, db.InBatches(ids, func(ids []string) error {
+		found, err := q.endpoints(ctx, "SELECT "+endpointColumns+" FROM webhook_endpoints WHERE id IN "+db.List(1, len(ids))+`
 			AND EXISTS (SELECT 1 FROM api_keys k WHERE k.id = webhook_endpoints.api_key_id
-			AND k.revoked_at IS NULL)`, anys(ids)...)
+			AND k.revoked_at IS NULL)`, db.Anys(ids)...)
 		for _, e := range found {
 			receiving[e.ID] = e
 		}
@@ -136,23 +139,23 @@ func (q Queries) Receiving(ctx context.Context, ids []string) (map[string]*webho
 // SenderSeen notes that a sender is at work, forgets those not seen since a time, and returns the ids of all in their
 // order. One that was seen in the future was so by a clock that was wrong.
 func (t *Tx) SenderSeen(id string, now, since time.Time) ([]string, error) {
-	if _, err := t.exec("DELETE FROM delivery_senders WHERE seen_at < $1 OR seen_at > $2", micros(since),
-		micros(now.Add(now.Sub(since)))); err != nil {
+	if _, err := t.db.Exec("DELETE FROM delivery_senders WHERE seen_at < $1 OR seen_at > $2", column.Micros(since),
+		column.Micros(now.Add(now.Sub(since)))); err != nil {
 		return nil, err
 	}
-	if _, err := t.exec(`INSERT INTO delivery_senders (id, seen_at) VALUES ($1, $2)
-		ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`, id, micros(now)); err != nil {
+	if _, err := t.db.Exec(`INSERT INTO delivery_senders (id, seen_at) VALUES ($1, $2)
+		ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`, id, column.Micros(now)); err != nil {
 		return nil, err
 	}
-	return column[string](t.ctx, t.Queries, "SELECT id FROM delivery_senders ORDER BY id")
+	return db.Column[string](t.Context(), t.db.Queries, "SELECT id FROM delivery_senders ORDER BY id")
 }
 
 // SenderGone notes that a sender has ended: others may take its queues.
 func (t *Tx) SenderGone(id string) error {
-	if _, err := t.exec("DELETE FROM delivery_leases WHERE sender_id = $1", id); err != nil {
+	if _, err := t.db.Exec("DELETE FROM delivery_leases WHERE sender_id = $1", id); err != nil {
 		return err
 	}
-	_, err := t.exec("DELETE FROM delivery_senders WHERE id = $1", id)
+	_, err := t.db.Exec("DELETE FROM delivery_senders WHERE id = $1", id)
 	return err
 }
 
@@ -164,16 +167,17 @@ const leaseSlack = time.Minute
 // The ids have to be sorted: senders that ask at the same time then wait for each other.
 func (t *Tx) LeaseQueues(senderID string, endpointIDs []string, now, until time.Time) ([]string, error) {
 	var leased []string
-	err := inBatches(endpointIDs, func(ids []string) error {
-		args := make(arguments, 0, 3*len(ids)+1)
+	err := db.InBatches(endpointIDs, func(ids []string) error {
+		args := make(db.Arguments, 0, 3*len(ids)+1)
 		for _, id := range ids {
-			args = append(args, id, senderID, micros(until))
+			args = append(args, id, senderID, column.Micros(until))
 		}
-		got, err := column[string](t.ctx, t.Queries,
-			"INSERT INTO delivery_leases (endpoint_id, sender_id, lease_until) VALUES "+tuples(len(ids), 3)+`
+		got, err := db.Column[string](t.Context(), t.db.Queries,
+			"INSERT INTO delivery_leases (endpoint_id, sender_id, lease_until) VALUES "+db.Tuples(len(ids), 3)+`
 			ON CONFLICT (endpoint_id) DO UPDATE SET sender_id = excluded.sender_id, lease_until = excluded.lease_until
-			WHERE delivery_leases.sender_id = excluded.sender_id OR delivery_leases.lease_until <= `+args.add(micros(now))+
-				" OR delivery_leases.lease_until > "+args.add(micros(until.Add(until.Sub(now)+leaseSlack)))+
+			WHERE delivery_leases.sender_id = excluded.sender_id
+				OR delivery_leases.lease_until <= `+args.Add(column.Micros(now))+
+				" OR delivery_leases.lease_until > "+args.Add(column.Micros(until.Add(until.Sub(now)+leaseSlack)))+
 				" RETURNING endpoint_id", args...)
 		leased = append(leased, got...)
 		return err
@@ -183,9 +187,9 @@ func (t *Tx) LeaseQueues(senderID string, endpointIDs []string, now, until time.
 
 // ReturnQueues gives up the queues of endpoints that the sender has.
 func (t *Tx) ReturnQueues(senderID string, endpointIDs []string) error {
-	return inBatches(endpointIDs, func(ids []string) error {
-		_, err := t.exec("DELETE FROM delivery_leases WHERE sender_id = $1 AND endpoint_id IN "+list(2, len(ids)),
-			append([]any{senderID}, anys(ids)...)...)
+	return db.InBatches(endpointIDs, func(ids []string) error {
+		_, err := t.db.Exec("DELETE FROM delivery_leases WHERE sender_id = $1 AND endpoint_id IN "+db.List(2, len(ids)),
+			append([]any{senderID}, db.Anys(ids)...)...)
 		return err
 	})
 }
@@ -193,7 +197,7 @@ func (t *Tx) ReturnQueues(senderID string, endpointIDs []string) error {
 // heldQueues locks the leases on the queues of the results and returns which of them the sender still has. It returns
 // nil where there is one sender only, which has them all.
 func (t *Tx) heldQueues(senderID string, results []AttemptResult) (map[string]bool, error) {
-	if t.d == &sqliteDialect {
+	if t.db.Dialect == &db.SQLite {
 		return nil, nil
 	}
 	held := make(map[string]bool)
@@ -206,10 +210,10 @@ func (t *Tx) heldQueues(senderID string, results []AttemptResult) (map[string]bo
 	}
 	clear(held)
 	slices.Sort(ids)
-	return held, inBatches(ids, func(ids []string) error {
-		got, err := column[string](t.ctx, t.Queries, `SELECT endpoint_id FROM delivery_leases
-			WHERE sender_id = $1 AND endpoint_id IN `+list(2, len(ids))+" ORDER BY endpoint_id"+t.d.forUpdate,
-			append([]any{senderID}, anys(ids)...)...)
+	return held, db.InBatches(ids, func(ids []string) error {
+		got, err := db.Column[string](t.Context(), t.db.Queries, `SELECT endpoint_id FROM delivery_leases
+			WHERE sender_id = $1 AND endpoint_id IN `+db.List(2, len(ids))+" ORDER BY endpoint_id"+t.db.Dialect.ForUpdate,
+			append([]any{senderID}, db.Anys(ids)...)...)
 		for _, id := range got {
 			held[id] = true
 		}

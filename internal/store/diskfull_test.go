@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/db"
 )
 
 // TestDiskFull checks that a full disk is called one, at the start and while it runs, and is over when there is room.
@@ -40,7 +41,7 @@ func TestDiskFull(t *testing.T) {
 		err = s.Update(t.Context(), claim(ids[i]))
 	}
 	wantUnavailable(t, "a full disk", err)
-	if !errors.Is(err, store.ErrDiskFull) {
+	if !errors.Is(err, db.ErrDiskFull) {
 		t.Errorf("the cause is %v", errors.Unwrap(err))
 	}
 	if err := os.Remove(ballast); err != nil {

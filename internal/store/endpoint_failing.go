@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/assayhq/assay/internal/store/column"
+	"github.com/assayhq/assay/internal/store/db"
 )
 
 // FailingEndpoint is an endpoint that has acknowledged nothing since an attempt failed.
@@ -29,16 +32,16 @@ const recoveredEndpoints = `webhook_endpoints WHERE failing_told_at IS NOT NULL
 
 // HasFailureNews reports whether an endpoint that was told about has recovered, or FailingEndpoints would return one.
 func (q Queries) HasFailureNews(ctx context.Context, failedBy, notBefore time.Time) (bool, error) {
-	recovered, err := q.exists(ctx, "FROM "+recoveredEndpoints)
+	recovered, err := q.db.Exists(ctx, "FROM "+recoveredEndpoints)
 	if err != nil || recovered {
 		return recovered, err
 	}
-	return q.exists(ctx, failingEndpoints, micros(failedBy), micros(notBefore)/microsPerHour)
+	return q.db.Exists(ctx, failingEndpoints, column.Micros(failedBy), column.Micros(notBefore)/microsPerHour)
 }
 
 // ForgetRecovered makes endpoints that have recovered ones that can be told about again.
 func (t *Tx) ForgetRecovered() error {
-	_, err := t.exec("UPDATE webhook_endpoints SET failing_told_at = NULL WHERE id IN (SELECT id FROM " +
+	_, err := t.db.Exec("UPDATE webhook_endpoints SET failing_told_at = NULL WHERE id IN (SELECT id FROM " +
 		recoveredEndpoints + ")")
 	return err
 }
@@ -48,17 +51,17 @@ func (t *Tx) ForgetRecovered() error {
 func (q Queries) FailingEndpoints(
 	ctx context.Context, failedBy, notBefore time.Time, limit int,
 ) ([]FailingEndpoint, error) {
-	return collect(ctx, q, func(scan scanner) (f FailingEndpoint, err error) {
-		err = scan(&f.ID, asTime(&f.Since))
+	return db.Collect(ctx, q.db, func(scan db.Scanner) (f FailingEndpoint, err error) {
+		err = scan(&f.ID, column.Time(&f.Since))
 		return f, err
 	}, "SELECT h.endpoint_id, MIN(h.failing_since) "+failingEndpoints+" GROUP BY h.endpoint_id ORDER BY 1 LIMIT $3",
-		micros(failedBy), micros(notBefore)/microsPerHour, limit)
+		column.Micros(failedBy), column.Micros(notBefore)/microsPerHour, limit)
 }
 
 // TellFailing notes that the owners of an endpoint are told that it fails, and reports whether nobody else has.
 func (t *Tx) TellFailing(id string, now time.Time) (bool, error) {
-	err := t.one("UPDATE webhook_endpoints SET failing_told_at = $1 WHERE id = $2 AND failing_told_at IS NULL",
-		micros(now), id)
+	err := t.db.One("UPDATE webhook_endpoints SET failing_told_at = $1 WHERE id = $2 AND failing_told_at IS NULL",
+		column.Micros(now), id)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
 	}

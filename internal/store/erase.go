@@ -11,6 +11,8 @@ import (
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/store/column"
+	"github.com/assayhq/assay/internal/store/db"
 )
 
 // Erasure counts what was erased, by what it is.
@@ -25,7 +27,7 @@ func (e Erasure) add(what string, n int64, err error) error {
 // erase runs statements with the same arguments, and counts what each has changed.
 func (t *Tx) erase(e Erasure, statements [][2]string, args ...any) error {
 	for _, s := range statements {
-		n, err := t.exec(s[1], args...)
+		n, err := t.db.Exec(s[1], args...)
 		if err := e.add(s[0], n, err); err != nil {
 			return err
 		}
@@ -36,10 +38,10 @@ func (t *Tx) erase(e Erasure, statements [][2]string, args ...any) error {
 // ErasePhotos marks photos as erased and forgets what their files were called. It returns those that were not erased
 // before: their files are deleted after the transaction.
 func (t *Tx) ErasePhotos(names []string, at time.Time) (erased []photo.Stored, err error) {
-	err = inBatches(names, func(names []string) error {
-		some, err := collect(t.ctx, t.Queries, scanErased, `UPDATE photos SET erased_at = $1, original_name = ''
-			WHERE erased_at IS NULL AND name IN `+list(2, len(names))+" RETURNING name, account_id, environment, bytes",
-			append([]any{micros(at)}, anys(names)...)...)
+	err = db.InBatches(names, func(names []string) error {
+		some, err := db.Collect(t.Context(), t.db.Queries, scanErased, `UPDATE photos SET erased_at = $1, original_name = ''
+			WHERE erased_at IS NULL AND name IN `+db.List(2, len(names))+" RETURNING name, account_id, environment, bytes",
+			append([]any{column.Micros(at)}, db.Anys(names)...)...)
 		erased = append(erased, some...)
 		return err
 	})
@@ -52,7 +54,7 @@ func (t *Tx) ErasePhotos(names []string, at time.Time) (erased []photo.Stored, e
 // ErasePhotosOf erases the photos of an order, except those that are needed. It returns all of them; those that were
 // erased before are marked as such: their files are gone unless that was interrupted.
 func (t *Tx) ErasePhotosOf(orderID string, needed map[string]bool, at time.Time) ([]photo.Stored, error) {
-	photos, err := t.PhotosOfOrder(t.ctx, orderID)
+	photos, err := t.PhotosOfOrder(t.Context(), orderID)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +73,7 @@ func (t *Tx) ErasePhotosOf(orderID string, needed map[string]bool, at time.Time)
 	return append(erased, before...), err
 }
 
-func scanErased(scan scanner) (p photo.Stored, err error) {
+func scanErased(scan db.Scanner) (p photo.Stored, err error) {
 	err = scan(&p.Name, &p.AccountID, &p.Environment, &p.Bytes)
 	return p, err
 }
@@ -79,7 +81,7 @@ func scanErased(scan scanner) (p photo.Stored, err error) {
 // EraseUnusedPhotosOf marks up to limit photos of an account that no order has as erased, and returns them. Their rows
 // go after their files, with DropErasedPhotos: an erasure that is run again finds what it has left.
 func (t *Tx) EraseUnusedPhotosOf(accountID string, limit int, at time.Time) ([]photo.Stored, error) {
-	before, err := collect(t.ctx, t.Queries, func(scan scanner) (p photo.Stored, err error) {
+	before, err := db.Collect(t.Context(), t.db.Queries, func(scan db.Scanner) (p photo.Stored, err error) {
 		p, err = scanErased(scan)
 		p.Erased = true
 		return p, err
@@ -88,10 +90,10 @@ func (t *Tx) EraseUnusedPhotosOf(accountID string, limit int, at time.Time) ([]p
 	if err != nil {
 		return nil, err
 	}
-	erased, err := collect(t.ctx, t.Queries, scanErased, `UPDATE photos SET erased_at = $1, original_name = ''
+	erased, err := db.Collect(t.Context(), t.db.Queries, scanErased, `UPDATE photos SET erased_at = $1, original_name = ''
 		WHERE used = 0 AND erased_at IS NULL AND name IN (SELECT name FROM photos
 		WHERE account_id = $2 AND used = 0 AND erased_at IS NULL ORDER BY name LIMIT $3)
-		RETURNING name, account_id, environment, bytes`, micros(at), accountID, limit-len(before))
+		RETURNING name, account_id, environment, bytes`, column.Micros(at), accountID, limit-len(before))
 	if err != nil {
 		return nil, err
 	}
@@ -104,16 +106,16 @@ func (t *Tx) DropErasedPhotos(photos []photo.Stored) error {
 	for i := range photos {
 		names[i] = photos[i].Name
 	}
-	return inBatches(names, func(names []string) error {
-		_, err := t.exec("DELETE FROM photos WHERE used = 0 AND erased_at IS NOT NULL AND name IN "+list(1, len(names)),
-			anys(names)...)
+	return db.InBatches(names, func(names []string) error {
+		_, err := t.db.Exec("DELETE FROM photos WHERE used = 0 AND erased_at IS NOT NULL AND name IN "+db.List(1, len(names)),
+			db.Anys(names)...)
 		return err
 	})
 }
 
 // LiveOpenOrders returns the ids of the Live orders of an account that have not ended.
 func (q Queries) LiveOpenOrders(ctx context.Context, accountID string) ([]string, error) {
-	return column[string](ctx, q, `SELECT id FROM orders WHERE account_id = $1 AND environment = 'live'
+	return db.Column[string](ctx, q.db, `SELECT id FROM orders WHERE account_id = $1 AND environment = 'live'
 		AND COALESCE(outcome, status) IN ('queued', 'processing', 'update-photos') ORDER BY id`, accountID)
 }
 
@@ -135,7 +137,7 @@ func (q Queries) OpenPhotos(ctx context.Context, accountID string) (map[string]b
 
 // OrdersOf returns the ids of up to limit orders of an account in both environments that follow an id.
 func (q Queries) OrdersOf(ctx context.Context, accountID, after string, limit int) ([]string, error) {
-	return column[string](ctx, q, "SELECT id FROM orders WHERE account_id = $1 AND id > $2 ORDER BY id LIMIT $3",
+	return db.Column[string](ctx, q.db, "SELECT id FROM orders WHERE account_id = $1 AND id > $2 ORDER BY id LIMIT $3",
 		accountID, after, limit)
 }
 
@@ -170,7 +172,7 @@ func (t *Tx) EraseOrderTexts(e Erasure, orderID string, names bool) error {
 
 func (t *Tx) eraseFacts(e Erasure, orderID string, names bool) error {
 	var facts, created string
-	err := t.row(t.ctx, "SELECT facts, creation FROM orders WHERE id = $1", []any{orderID}, &facts, &created)
+	err := t.db.Row(t.Context(), "SELECT facts, creation FROM orders WHERE id = $1", []any{orderID}, &facts, &created)
 	if err != nil {
 		return err
 	}
@@ -194,7 +196,7 @@ func (t *Tx) eraseFacts(e Erasure, orderID string, names bool) error {
 	if err != nil || string(newFacts) == facts && string(newCreation) == created {
 		return err
 	}
-	n, err := t.exec("UPDATE orders SET facts = $1, creation = $2 WHERE id = $3", string(newFacts), string(newCreation),
+	n, err := t.db.Exec("UPDATE orders SET facts = $1, creation = $2 WHERE id = $3", string(newFacts), string(newCreation),
 		orderID)
 	return e.add("order_texts", n, err)
 }
@@ -207,7 +209,7 @@ func (t *Tx) eraseTimeline(e Erasure, orderID string, names bool) error {
 		seq     int64
 		details string
 	}
-	entries, err := collect(t.ctx, t.Queries, func(scan scanner) (x entry, err error) {
+	entries, err := db.Collect(t.Context(), t.db.Queries, func(scan db.Scanner) (x entry, err error) {
 		err = scan(&x.seq, &x.details)
 		return x, err
 	}, "SELECT seq, details FROM order_events WHERE order_id = $1 ORDER BY seq", orderID)
@@ -230,7 +232,7 @@ func (t *Tx) eraseTimeline(e Erasure, orderID string, names bool) error {
 		if err != nil {
 			return err
 		}
-		n, err := t.exec("UPDATE order_events SET details = $1 WHERE order_id = $2 AND seq = $3",
+		n, err := t.db.Exec("UPDATE order_events SET details = $1 WHERE order_id = $2 AND seq = $3",
 			string(text), orderID, x.seq)
 		if err := e.add("timeline_texts", n, err); err != nil {
 			return err
@@ -295,7 +297,7 @@ func (t *Tx) EraseAccount(e Erasure, accountID string, at time.Time) error {
 }
 
 func (t *Tx) closed(text, accountID string, at time.Time) error {
-	_, err := t.exec(text, accountID, micros(at))
+	_, err := t.db.Exec(text, accountID, column.Micros(at))
 	return err
 }
 
@@ -309,7 +311,7 @@ func (t *Tx) EraseEvents(
 		*audit.Event
 		metadata string
 	}
-	entries, err := collect(t.ctx, t.Queries, func(scan scanner) (x entry, err error) {
+	entries, err := db.Collect(t.Context(), t.db.Queries, func(scan db.Scanner) (x entry, err error) {
 		x.Event, x.metadata, err = scanStoredEvent(scan)
 		return x, err
 	}, "SELECT "+auditColumns+" FROM "+table+" WHERE account_id = $1 AND seq > $2 ORDER BY seq LIMIT $3",
@@ -318,7 +320,7 @@ func (t *Tx) EraseEvents(
 		if last = x.Seq; x.Personal.Salt == "" {
 			continue
 		}
-		n, err := t.exec("UPDATE "+table+` SET actor_name = '', ip = NULL, user_agent = NULL, metadata = $1, salt = NULL,
+		n, err := t.db.Exec("UPDATE "+table+` SET actor_name = '', ip = NULL, user_agent = NULL, metadata = $1, salt = NULL,
 			seal = $2 WHERE id = $3`, audit.Nothing, t.chain.EventSeal(x.Event, x.metadata), x.ID)
 		if err := e.add(table, n, err); err != nil {
 			return 0, err
@@ -334,7 +336,7 @@ func (t *Tx) EraseStaffLog(e Erasure, accountID string) error {
 		*audit.Action
 		details string
 	}
-	entries, err := collect(t.ctx, t.Queries, func(scan scanner) (x entry, err error) {
+	entries, err := db.Collect(t.Context(), t.db.Queries, func(scan db.Scanner) (x entry, err error) {
 		x.Action, x.details, err = scanStoredAction(scan)
 		return x, err
 	}, "SELECT "+actionColumns+" FROM staff_actions WHERE account_id = $1 AND salt IS NOT NULL", accountID)
@@ -342,7 +344,7 @@ func (t *Tx) EraseStaffLog(e Erasure, accountID string) error {
 		return err
 	}
 	for _, x := range entries {
-		n, err := t.exec("UPDATE staff_actions SET target_name = '', details = $1, salt = NULL, seal = $2 WHERE id = $3",
+		n, err := t.db.Exec("UPDATE staff_actions SET target_name = '', details = $1, salt = NULL, seal = $2 WHERE id = $3",
 			audit.Nothing, t.chain.ActionSeal(x.Action, x.details), x.ID)
 		if err := e.add("staff_actions", n, err); err != nil {
 			return err
@@ -360,8 +362,8 @@ type RetentionMark struct {
 // RetentionMark returns the mark of an environment; the zero value is the beginning.
 func (q Queries) RetentionMark(ctx context.Context, env access.Environment) (m RetentionMark, err error) {
 	m.At = time.Unix(0, 0)
-	err = q.row(ctx, "SELECT at, order_id FROM photo_retention WHERE environment = $1", []any{string(env)},
-		asTime(&m.At), &m.OrderID)
+	err = q.db.Row(ctx, "SELECT at, order_id FROM photo_retention WHERE environment = $1", []any{string(env)},
+		column.Time(&m.At), &m.OrderID)
 	if errors.Is(err, ErrNotFound) {
 		err = nil
 	}
@@ -370,9 +372,9 @@ func (q Queries) RetentionMark(ctx context.Context, env access.Environment) (m R
 
 // SetRetentionMark moves the mark.
 func (t *Tx) SetRetentionMark(env access.Environment, m RetentionMark) error {
-	_, err := t.exec(`INSERT INTO photo_retention (environment, at, order_id) VALUES ($1, $2, $3)
+	_, err := t.db.Exec(`INSERT INTO photo_retention (environment, at, order_id) VALUES ($1, $2, $3)
 		ON CONFLICT (environment) DO UPDATE SET at = excluded.at, order_id = excluded.order_id`,
-		string(env), micros(m.At), m.OrderID)
+		string(env), column.Micros(m.At), m.OrderID)
 	return err
 }
 
@@ -392,14 +394,14 @@ func (q Queries) AgedOrders(
 ) ([]AgedOrder, error) {
 	text, args := `SELECT id, account_id, ended_at, environment FROM orders WHERE environment = 'live'
 		AND ended_at IS NOT NULL AND (ended_at, id) > ($1, $2) AND ended_at < $3 ORDER BY ended_at, id LIMIT $4`,
-		[]any{micros(m.At), m.OrderID, micros(before), limit}
+		[]any{column.Micros(m.At), m.OrderID, column.Micros(before), limit}
 	if env == access.Test {
 		text, args = `SELECT id, account_id, created_at, environment FROM orders WHERE id > $1 ORDER BY id LIMIT $2`,
 			[]any{m.OrderID, limit}
 	}
-	orders, err := collect(ctx, q, func(scan scanner) (o AgedOrder, err error) {
+	orders, err := db.Collect(ctx, q.db, func(scan db.Scanner) (o AgedOrder, err error) {
 		var of access.Environment
-		err = scan(&o.ID, &o.AccountID, asTime(&o.At), &of)
+		err = scan(&o.ID, &o.AccountID, column.Time(&o.At), &of)
 		o.Skip = of != env
 		return o, err
 	}, text, args...)

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/progress"
+	"github.com/assayhq/assay/internal/store/column"
+	"github.com/assayhq/assay/internal/store/db"
 )
 
 // exports is what an account is given of what is known of it: for each file the columns and where they come from. No
@@ -85,7 +87,7 @@ func (q Queries) Export(ctx context.Context, accountID string, each func(kind st
 		var total int64
 		if progress.On(ctx) {
 			var err error
-			total, err = value[int64](ctx, q, "SELECT COUNT(*) FROM (SELECT 1 FROM "+x.from+") AS found", accountID)
+			total, err = db.Value[int64](ctx, q.db, "SELECT COUNT(*) FROM (SELECT 1 FROM "+x.from+") AS found", accountID)
 			if err != nil {
 				return err
 			}
@@ -95,7 +97,7 @@ func (q Queries) Export(ctx context.Context, accountID string, each func(kind st
 		for i := range values {
 			dest[i] = &values[i]
 		}
-		if err := q.rows(ctx, "SELECT "+x.columns+" FROM "+x.from, []any{accountID}, func(scan scanner) error {
+		if err := q.db.Rows(ctx, "SELECT "+x.columns+" FROM "+x.from, []any{accountID}, func(scan db.Scanner) error {
 			if err := scan(dest...); err != nil {
 				return err
 			}
@@ -112,13 +114,13 @@ func (q Queries) Export(ctx context.Context, accountID string, each func(kind st
 	return nil
 }
 
-func exported(column string, value any) any {
+func exported(name string, value any) any {
 	switch v := value.(type) {
 	case []byte:
 		return string(v)
 	case int64:
-		if column == "at" || strings.HasSuffix(column, "_at") {
-			return timeOf(v).Format(time.RFC3339Nano)
+		if name == "at" || strings.HasSuffix(name, "_at") {
+			return column.TimeOf(v).Format(time.RFC3339Nano)
 		}
 	}
 	return value

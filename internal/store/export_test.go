@@ -2,21 +2,19 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"io/fs"
 	"strings"
-	"testing"
-	"testing/fstest"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/store/db"
+	"github.com/assayhq/assay/internal/store/schema"
 )
 
 // Analyze has the engine collect statistics of a table.
 func (s *Store) Analyze(ctx context.Context, table string) error {
-	_, err := s.db.ExecContext(ctx, "ANALYZE "+table)
+	_, err := s.db.SQL().ExecContext(ctx, "ANALYZE "+table)
 	return err
 }
 
@@ -35,7 +33,7 @@ func (s *Store) explain(ctx context.Context, statements map[string]explained) (m
 	plans := make(map[string]string)
 	for name, statement := range statements {
 		var lines []string
-		err := s.rows(ctx, explain+statement.text, statement.args, func(scan scanner) error {
+		err := s.db.Rows(ctx, explain+statement.text, statement.args, func(scan db.Scanner) error {
 			var line string
 			into := []any{&line}
 			if !s.Shared() { // which tells the tree in numbers first
@@ -87,7 +85,7 @@ func listPlan(f *order.Filter, after *order.Cursor) explained {
 // OrderListWork returns how PostgreSQL ran the query of a list of orders, and what it read.
 func (s *Store) OrderListWork(ctx context.Context, f order.Filter, after *order.Cursor) (string, error) {
 	list := listPlan(&f, after)
-	lines, err := column[string](ctx, s.Queries, "EXPLAIN (ANALYZE, BUFFERS) "+list.text, list.args...)
+	lines, err := db.Column[string](ctx, s.db.Queries, "EXPLAIN (ANALYZE, BUFFERS) "+list.text, list.args...)
 	return strings.Join(lines, "\n"), err
 }
 
@@ -116,7 +114,7 @@ func (s *Store) DeskPlans(ctx context.Context) (map[string]string, error) {
 	mine.Statuses, mine.AssigneeID = []order.Status{order.Completed}, NewID()
 	explainNext := func(part order.Part) explained {
 		text, args := nextQueued(part, nil)
-		return explained{text + s.d.skipLocked, args}
+		return explained{text + s.db.Dialect.SkipLocked, args}
 	}
 	return s.explain(ctx, map[string]explained{
 		"queued": listPlan(&queued, nil),
@@ -131,87 +129,37 @@ func (s *Store) DeskPlans(ctx context.Context) (map[string]string, error) {
 	})
 }
 
-// counting notes the statements that run through a connection.
-type counting struct {
-	conn
-	texts *[]string
-}
-
-func (c counting) query(ctx context.Context, q string, args []any) (*sql.Rows, error) {
-	*c.texts = append(*c.texts, q)
-	return c.conn.query(ctx, q, args)
-}
-
-func (c counting) exec(ctx context.Context, q string, args []any) (sql.Result, error) {
-	*c.texts = append(*c.texts, q)
-	return c.conn.exec(ctx, q, args)
-}
-
-func (c counting) records(ctx context.Context, q string, args []any, r *record, each func() error) error {
-	*c.texts = append(*c.texts, q)
-	return c.conn.records(ctx, q, args, r, each)
-}
-
-func (c counting) batch(ctx context.Context, commands []command, commit bool) error {
-	for _, cmd := range commands {
-		*c.texts = append(*c.texts, cmd.text)
-	}
-	return c.conn.batch(ctx, commands, commit)
-}
-
 // CreateOrders stores orders as those of one group.
 func (t *Tx) CreateOrders(group []*Creation) error {
 	for _, c := range group {
-		if err := c.prepare(t.d); err != nil {
+		if err := c.prepare(t.db.Dialect); err != nil {
 			return err
 		}
 	}
-	return t.createOrders(group)
+	return t.createOrders(group, false)
 }
 
 // OpenTraced opens a PostgreSQL database with a tracer of what is sent to it.
 func OpenTraced(ctx context.Context, target string, tracer pgx.QueryTracer) (*Store, error) {
-	s, err := Open(ctx, target)
+	if err := schema.Migrate(ctx, target); err != nil {
+		return nil, err
+	}
+	config, err := db.ParsePostgres(target)
 	if err != nil {
 		return nil, err
 	}
-	config := s.config.Copy()
 	config.Tracer = tracer
-	if err := s.db.Close(); err != nil {
-		return nil, err
-	}
-	s.db = openPool(config)
-	s.c = newPool(s.db)
-	return s, nil
+	return newStore(db.OpenPostgres(config)), nil
 }
 
 // Statements runs a transaction and returns the statements that it took.
 func (s *Store) Statements(ctx context.Context, f func(*Tx) error) (texts []string, err error) {
 	err = s.Update(ctx, func(tx *Tx) error {
 		texts = nil
-		tx.c = counting{tx.c, &texts}
+		tx.db.Trace(func(text string) { texts = append(texts, text) })
 		return f(tx)
 	})
 	return texts, err
-}
-
-// AddMigration makes the program know one migration more, until the test ends.
-func AddMigration(t testing.TB, name, text string) {
-	t.Helper()
-	before := migrations
-	files := fstest.MapFS{"migrations/" + name: {Data: []byte(text)}}
-	if err := fs.WalkDir(before, "migrations", func(p string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		content, err := fs.ReadFile(before, p)
-		files[p] = &fstest.MapFile{Data: content}
-		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
-	migrations = files
-	t.Cleanup(func() { migrations = before })
 }
 
 // FillDeliveries adds ended deliveries of now, with an attempt each.
@@ -219,11 +167,11 @@ func (s *Store) FillDeliveries(ctx context.Context, n int) error {
 	return s.Update(ctx, func(tx *Tx) error {
 		for range n {
 			id := NewID()
-			if err := tx.insert("deliveries (id, endpoint_id, account_id, environment, order_id, event, body, created_at)",
+			if err := tx.db.Insert("deliveries (id, endpoint_id, account_id, environment, order_id, event, body, created_at)",
 				id, "e", "a", "live", id, "order-outcome", "{}", 1); err != nil {
 				return err
 			}
-			if err := tx.insert("delivery_attempts ("+attemptColumns+", ended, next_at, kept)", id, 1, 1, 1, 200, "", "",
+			if err := tx.db.Insert("delivery_attempts ("+attemptColumns+", ended, next_at, kept)", id, 1, 1, 1, 200, "", "",
 				"delivered", nil, 1); err != nil {
 				return err
 			}
@@ -242,11 +190,4 @@ func (s *Store) PartitionPlans(ctx context.Context) (map[string]string, error) {
 		"due":      {dueDeliveries(32), []any{NewID(), int64(1), NewID(), int64(2)}},
 		"order":    {"DELETE FROM deliveries WHERE order_id = $1", []any{NewID()}},
 	})
-}
-
-// SetManyAttempts changes how many attempts make a part one that is replaced as a whole, until the test ends.
-func SetManyAttempts(t *testing.T, n int) {
-	before := manyAttempts
-	manyAttempts = n
-	t.Cleanup(func() { manyAttempts = before })
 }

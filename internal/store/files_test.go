@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/store/schema"
 	"github.com/assayhq/assay/internal/store/sqlite"
 )
 
@@ -31,7 +32,7 @@ func TestSQLiteFiles(t *testing.T) {
 		"Checkpoint": func(db *sql.DB) error { return execute(t.Context(), db, "PRAGMA wal_checkpoint(TRUNCATE)") },
 		"Vacuum":     func(db *sql.DB) error { return execute(t.Context(), db, "VACUUM") },
 		"Copy":       func(db *sql.DB) error { return execute(t.Context(), db, "VACUUM INTO '"+path+".copy'") },
-		"Migration":  func(*sql.DB) error { return migrateSQLite(t.Context(), path, Newest) },
+		"Migration":  func(*sql.DB) error { return schema.Migrate(t.Context(), path) },
 		"SecondStore": func(*sql.DB) error {
 			second, err := Open(t.Context(), path)
 			if err != nil {

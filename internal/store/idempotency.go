@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/store/column"
+	"github.com/assayhq/assay/internal/store/db"
 )
 
 // Remembered is the first answer to an idempotent creation.
@@ -18,10 +20,10 @@ func (q Queries) Remembered(
 	ctx context.Context, tenant access.Tenant, key string, since time.Time,
 ) (Remembered, error) {
 	var found Remembered
-	err := q.record(ctx, `SELECT body_hash, answer FROM idempotency_keys
+	err := q.db.Record(ctx, `SELECT body_hash, answer FROM idempotency_keys
 		WHERE account_id = $1 AND environment = $2 AND key = $3 AND created_at > $4`,
-		[]any{tenant.AccountID, string(tenant.Environment), key, micros(since)}, func(r *record) error {
-			found = Remembered{BodyHash: r.text(0), Answer: r.text(1)}
+		[]any{tenant.AccountID, string(tenant.Environment), key, column.Micros(since)}, func(r *db.Record) error {
+			found = Remembered{BodyHash: r.Text(0), Answer: r.Text(1)}
 			return nil
 		})
 	return found, err
@@ -29,11 +31,12 @@ func (q Queries) Remembered(
 
 // DeleteOldIdempotencyKeys removes up to limit keys from before the time and returns how many.
 func (t *Tx) DeleteOldIdempotencyKeys(before time.Time, limit int) (int64, error) {
-	return t.exec(`DELETE FROM idempotency_keys WHERE (account_id, environment, key) IN (
-		SELECT account_id, environment, key FROM idempotency_keys WHERE created_at <= $1 LIMIT $2)`, micros(before), limit)
+	return t.db.Exec(`DELETE FROM idempotency_keys WHERE (account_id, environment, key) IN (
+		SELECT account_id, environment, key FROM idempotency_keys WHERE created_at <= $1 LIMIT $2)`, column.Micros(before),
+		limit)
 }
 
 // HasIdempotencyKeys reports whether there are keys from before the time.
 func (q Queries) HasIdempotencyKeys(ctx context.Context, before time.Time) (bool, error) {
-	return q.exists(ctx, "FROM idempotency_keys WHERE created_at <= $1", micros(before))
+	return q.db.Exists(ctx, "FROM idempotency_keys WHERE created_at <= $1", column.Micros(before))
 }

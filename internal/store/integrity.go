@@ -8,6 +8,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"github.com/assayhq/assay/internal/store/db"
+	"github.com/assayhq/assay/internal/store/schema"
 	"github.com/assayhq/assay/internal/store/sqlite"
 )
 
@@ -23,12 +25,18 @@ func Corrupt(err error) (string, bool) {
 	return "", false
 }
 
+// SchemaProblems compares the schema with that of the migrations and calls f for every table, column, index and
+// constraint that is missing or another one.
+func (s *Store) SchemaProblems(ctx context.Context, f func(object, message string)) (note string, err error) {
+	return schema.Problems(ctx, s.db, f)
+}
+
 // Integrity asks the engine to check its own structures and calls f for each problem, with the table or index where
 // that is known. What could not be checked is in the note. deep also compares the indexes of PostgreSQL with their
 // tables.
 func (s *Store) Integrity(ctx context.Context, deep bool, f func(where, message string)) (note string, err error) {
-	if s.d == &sqliteDialect {
-		err = s.rows(ctx, "PRAGMA integrity_check(1000)", nil, func(scan scanner) error {
+	if s.db.Dialect == &db.SQLite {
+		err = s.db.Rows(ctx, "PRAGMA integrity_check(1000)", nil, func(scan db.Scanner) error {
 			var message string
 			err := scan(&message)
 			if err == nil && message != "ok" {
@@ -48,7 +56,7 @@ func (s *Store) Integrity(ctx context.Context, deep bool, f func(where, message 
 // integrityPostgres uses the extension amcheck. Without it every row is read, which finds damaged tables but no damaged
 // indexes.
 func (s *Store) integrityPostgres(ctx context.Context, deep bool, f func(where, message string)) (string, error) {
-	schema, err := value[string](ctx, s.Queries, `SELECT quote_ident(n.nspname) FROM pg_extension AS e
+	schema, err := db.Value[string](ctx, s.db.Queries, `SELECT quote_ident(n.nspname) FROM pg_extension AS e
 		JOIN pg_namespace AS n ON n.oid = e.extnamespace WHERE e.extname = 'amcheck'`)
 	amcheck := !errors.Is(err, ErrNotFound)
 	if err != nil && amcheck {
@@ -60,7 +68,10 @@ func (s *Store) integrityPostgres(ctx context.Context, deep bool, f func(where, 
 			"(CREATE EXTENSION amcheck, as a superuser)"
 	}
 	run := func(where, text string) error {
-		err := s.Snapshot(ctx, func(q Queries) error { return q.rows(ctx, text, nil, func(scanner) error { return nil }) })
+		err := s.Snapshot(ctx, func(q Queries) error {
+			return q.db.Rows(ctx, text, nil,
+				func(db.Scanner) error { return nil })
+		})
 		if message, corrupt := Corrupt(err); corrupt {
 			f(where, message)
 			return nil
@@ -72,7 +83,7 @@ func (s *Store) integrityPostgres(ctx context.Context, deep bool, f func(where, 
 		return err
 	}
 	if amcheck {
-		indexes, err := column[string](ctx, s.Queries, `SELECT i.indexrelid::regclass::text FROM pg_index AS i
+		indexes, err := db.Column[string](ctx, s.db.Queries, `SELECT i.indexrelid::regclass::text FROM pg_index AS i
 			JOIN pg_class AS c ON c.oid = i.indexrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace
 			JOIN pg_am AS a ON a.oid = c.relam
 			WHERE n.nspname = current_schema() AND c.relkind = 'i' AND a.amname = 'btree' AND i.indisvalid ORDER BY 1`)
@@ -85,7 +96,7 @@ func (s *Store) integrityPostgres(ctx context.Context, deep bool, f func(where, 
 			}
 		}
 	}
-	tables, err := column[string](ctx, s.Queries, `SELECT c.oid::regclass::text FROM pg_class AS c
+	tables, err := db.Column[string](ctx, s.db.Queries, `SELECT c.oid::regclass::text FROM pg_class AS c
 		JOIN pg_namespace AS n ON n.oid = c.relnamespace
 		WHERE n.nspname = current_schema() AND c.relkind = 'r' ORDER BY 1`)
 	if err != nil {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/store/column"
+	"github.com/assayhq/assay/internal/store/db"
 )
 
 // InsertKey adds an API key by the hash of its secret.
@@ -15,10 +17,10 @@ func (t *Tx) InsertKey(k *access.Key, hash string) error {
 	if err != nil {
 		return err
 	}
-	return t.insert(`api_keys (id, account_id, environment, name, hash, hint, scopes, limits, networks, created_by,
+	return t.db.Insert(`api_keys (id, account_id, environment, name, hash, hint, scopes, limits, networks, created_by,
 		created_at, expires_at)`, k.ID, k.AccountID, string(k.Environment), k.Name, hash, k.Hint,
-		access.JoinScopes(k.Scopes), string(limits), k.Networks.String(), k.CreatedBy, micros(k.CreatedAt),
-		microsOrNull(k.ExpiresAt))
+		access.JoinScopes(k.Scopes), string(limits), k.Networks.String(), k.CreatedBy, column.Micros(k.CreatedAt),
+		column.MicrosOrNull(k.ExpiresAt))
 }
 
 const keyColumns = `id, account_id, environment, name, hint, scopes, limits, networks, created_by, created_at,
@@ -35,7 +37,7 @@ func (q Queries) Key(ctx context.Context, id string) (*access.Key, error) {
 }
 
 func (q Queries) key(ctx context.Context, text string, arg any) (*access.Key, error) {
-	return first(q.keys(q.uncancelable(ctx), text, arg))
+	return db.First(q.keys(q.db.Uncancelable(ctx), text, arg))
 }
 
 // Keys returns all keys of an account, oldest first.
@@ -44,14 +46,15 @@ func (q Queries) Keys(ctx context.Context, accountID string) ([]*access.Key, err
 }
 
 func (q Queries) keys(ctx context.Context, text string, arg any) ([]*access.Key, error) {
-	return collect(ctx, q, scanKey, text, arg)
+	return db.Collect(ctx, q.db, scanKey, text, arg)
 }
 
-func scanKey(scan scanner) (*access.Key, error) {
+func scanKey(scan db.Scanner) (*access.Key, error) {
 	k := new(access.Key)
 	var scopes, limits, networks string
 	if err := scan(&k.ID, &k.AccountID, &k.Environment, &k.Name, &k.Hint, &scopes, &limits, &networks, &k.CreatedBy,
-		asTime(&k.CreatedAt), asTimeOrNil(&k.ExpiresAt), asTimeOrNil(&k.RevokedAt), asTimeOrNil(&k.LastUsedAt)); err != nil {
+		column.Time(&k.CreatedAt), column.TimeOrNil(&k.ExpiresAt), column.TimeOrNil(&k.RevokedAt),
+		column.TimeOrNil(&k.LastUsedAt)); err != nil {
 		return nil, err
 	}
 	k.Scopes = access.SplitScopes(scopes)
@@ -64,36 +67,38 @@ func scanKey(scan scanner) (*access.Key, error) {
 
 // CountKeys returns how many keys of an account are not revoked.
 func (q Queries) CountKeys(ctx context.Context, accountID string) (int, error) {
-	return value[int](ctx, q, "SELECT COUNT(*) FROM api_keys WHERE account_id = $1 AND revoked_at IS NULL", accountID)
+	return db.Value[int](ctx, q.db, "SELECT COUNT(*) FROM api_keys WHERE account_id = $1 AND revoked_at IS NULL",
+		accountID)
 }
 
 // RevokeKey marks a key as revoked; it reports whether it was not so before.
 func (t *Tx) RevokeKey(id string, at time.Time) (bool, error) {
-	n, err := t.exec("UPDATE api_keys SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL", micros(at), id)
+	n, err := t.db.Exec("UPDATE api_keys SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL", column.Micros(at), id)
 	return n == 1, err
 }
 
 // LockKey makes transactions that change one API key or its endpoints run one after the other.
 func (t *Tx) LockKey(keyID string) error {
-	_, err := value[string](t.ctx, t.Queries, "SELECT id FROM api_keys WHERE id = $1"+t.d.forUpdate, keyID)
+	_, err := db.Value[string](t.Context(), t.db.Queries, "SELECT id FROM api_keys WHERE id = $1"+t.db.Dialect.ForUpdate,
+		keyID)
 	return err
 }
 
 // TouchKey notes a use of a key, unless a later one is noted.
 func (t *Tx) TouchKey(id string, at time.Time) error {
-	_, err := t.exec(`UPDATE api_keys SET last_used_at = $1
-		WHERE id = $2 AND (last_used_at IS NULL OR last_used_at < $1)`, micros(at), id)
+	_, err := t.db.Exec(`UPDATE api_keys SET last_used_at = $1
+		WHERE id = $2 AND (last_used_at IS NULL OR last_used_at < $1)`, column.Micros(at), id)
 	return err
 }
 
 // RenameKey gives a key another name, or returns ErrNotFound.
 func (t *Tx) RenameKey(id, name string) error {
-	return t.one("UPDATE api_keys SET name = $1 WHERE id = $2", name, id)
+	return t.db.One("UPDATE api_keys SET name = $1 WHERE id = $2", name, id)
 }
 
 // SetKeyNetworks replaces where a key may be used from, or returns ErrNotFound.
 func (t *Tx) SetKeyNetworks(id string, networks access.Networks) error {
-	return t.one("UPDATE api_keys SET networks = $1 WHERE id = $2", networks.String(), id)
+	return t.db.One("UPDATE api_keys SET networks = $1 WHERE id = $2", networks.String(), id)
 }
 
 // SetKeyLimits replaces the limits of a key, or returns ErrNotFound.
@@ -102,7 +107,7 @@ func (t *Tx) SetKeyLimits(id string, limits map[string]int) error {
 	if err != nil {
 		return err
 	}
-	return t.one("UPDATE api_keys SET limits = $1 WHERE id = $2", string(text), id)
+	return t.db.One("UPDATE api_keys SET limits = $1 WHERE id = $2", string(text), id)
 }
 
 // parseNetworks reads networks as they are stored.

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/assayhq/assay/internal/store/column"
+	"github.com/assayhq/assay/internal/store/db"
 )
 
 // maxLease is longer than any lease of a task. What ends later was given by a clock that was wrong.
@@ -20,10 +23,11 @@ func (s *Store) TakeLease(ctx context.Context, task, holder string, length time.
 		if err != nil {
 			return err
 		}
-		_, err = value[string](tx.ctx, tx.Queries, `INSERT INTO task_leases (task, holder, lease_until) VALUES ($1, $2, $3)
+		_, err = db.Value[string](tx.Context(), tx.db.Queries,
+			`INSERT INTO task_leases (task, holder, lease_until) VALUES ($1, $2, $3)
 			ON CONFLICT (task) DO UPDATE SET holder = excluded.holder, lease_until = excluded.lease_until
 			WHERE task_leases.holder = excluded.holder OR task_leases.lease_until <= $4 OR task_leases.lease_until > $5
-			RETURNING task`, task, holder, micros(now.Add(length)), micros(now), micros(now.Add(maxLease)))
+			RETURNING task`, task, holder, column.Micros(now.Add(length)), column.Micros(now), column.Micros(now.Add(maxLease)))
 		taken = err == nil
 		if errors.Is(err, ErrNotFound) { // another one has it
 			return nil
@@ -39,7 +43,7 @@ func (s *Store) ReturnLease(ctx context.Context, task, holder string) error {
 		return nil
 	}
 	return s.Update(Unhurried(ctx), func(tx *Tx) error {
-		_, err := tx.exec("DELETE FROM task_leases WHERE task = $1 AND holder = $2", task, holder)
+		_, err := tx.db.Exec("DELETE FROM task_leases WHERE task = $1 AND holder = $2", task, holder)
 		return err
 	})
 }

@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"time"
+
+	"github.com/assayhq/assay/internal/store/column"
 )
 
 // Mail is a mail that waits to be sent.
@@ -19,16 +21,16 @@ type Mail struct {
 
 // InsertMail puts a mail into the queue, due at once.
 func (t *Tx) InsertMail(m *Mail) error {
-	at := micros(m.CreatedAt)
-	return t.insert("mails (id, kind, account_id, link_id, sealed, created_at, due_at)",
-		m.ID, m.Kind, textOrNull(m.AccountID), textOrNull(m.LinkID), m.Sealed, at, at)
+	at := column.Micros(m.CreatedAt)
+	return t.db.Insert("mails (id, kind, account_id, link_id, sealed, created_at, due_at)",
+		m.ID, m.Kind, column.TextOrNull(m.AccountID), column.TextOrNull(m.LinkID), m.Sealed, at, at)
 }
 
 // NextMailDue returns when the first mail of the queue is to be sent, or ErrNotFound when there is none. Mail made at
 // since or before is left out.
 func (q Queries) NextMailDue(ctx context.Context, since time.Time) (due time.Time, err error) {
-	err = q.row(ctx, "SELECT due_at FROM mails WHERE failed_at IS NULL AND created_at > $1 ORDER BY due_at, id LIMIT 1",
-		[]any{micros(since)}, asTime(&due))
+	err = q.db.Row(ctx, "SELECT due_at FROM mails WHERE failed_at IS NULL AND created_at > $1 ORDER BY due_at, id LIMIT 1",
+		[]any{column.Micros(since)}, column.Time(&due))
 	return due, err
 }
 
@@ -37,49 +39,49 @@ func (q Queries) NextMailDue(ctx context.Context, since time.Time) (due time.Tim
 // or later was put off by a clock that was wrong, and counts as due.
 func (t *Tx) ClaimMail(claim string, now, until, since, far time.Time) (*Mail, error) {
 	m := &Mail{Claim: claim}
-	return m, t.row(t.ctx, `UPDATE mails SET claim = $1, due_at = $2, attempts = attempts + 1 WHERE id = (
+	return m, t.db.Row(t.Context(), `UPDATE mails SET claim = $1, due_at = $2, attempts = attempts + 1 WHERE id = (
 			SELECT id FROM mails WHERE failed_at IS NULL AND (due_at <= $3 OR due_at >= $5)
-			AND created_at > $4 ORDER BY due_at, id LIMIT 1`+t.d.skipLocked+`)
+			AND created_at > $4 ORDER BY due_at, id LIMIT 1`+t.db.Dialect.SkipLocked+`)
 		RETURNING id, kind, account_id, link_id, sealed, attempts, created_at`,
-		[]any{claim, micros(until), micros(now), micros(since), micros(far)},
-		&m.ID, &m.Kind, asText(&m.AccountID), asText(&m.LinkID), &m.Sealed, &m.Attempts, asTime(&m.CreatedAt))
+		[]any{claim, column.Micros(until), column.Micros(now), column.Micros(since), column.Micros(far)},
+		&m.ID, &m.Kind, column.Text(&m.AccountID), column.Text(&m.LinkID), &m.Sealed, &m.Attempts, column.Time(&m.CreatedAt))
 }
 
 // DeleteMail takes a mail that was sent out of the queue, or returns ErrNotFound when the claim has ended.
 func (t *Tx) DeleteMail(m *Mail) error {
-	return t.one("DELETE FROM mails WHERE id = $1 AND claim = $2 AND failed_at IS NULL", m.ID, m.Claim)
+	return t.db.One("DELETE FROM mails WHERE id = $1 AND claim = $2 AND failed_at IS NULL", m.ID, m.Claim)
 }
 
 // DelayMail puts a mail back into the queue for a time, or returns ErrNotFound when the claim has ended.
 func (t *Tx) DelayMail(m *Mail, due time.Time) error {
-	return t.one("UPDATE mails SET claim = NULL, due_at = $1 WHERE id = $2 AND claim = $3 AND failed_at IS NULL",
-		micros(due), m.ID, m.Claim)
+	return t.db.One("UPDATE mails SET claim = NULL, due_at = $1 WHERE id = $2 AND claim = $3 AND failed_at IS NULL",
+		column.Micros(due), m.ID, m.Claim)
 }
 
 // FailMail records that a mail is not sent any more, and why, and forgets what it said. It returns ErrNotFound when the
 // claim has ended.
 func (t *Tx) FailMail(m *Mail, failure string, at time.Time) error {
-	return t.one(`UPDATE mails SET sealed = '', claim = NULL, failed_at = $1, failure = $2
-		WHERE id = $3 AND claim = $4 AND failed_at IS NULL`, micros(at), failure, m.ID, m.Claim)
+	return t.db.One(`UPDATE mails SET sealed = '', claim = NULL, failed_at = $1, failure = $2
+		WHERE id = $3 AND claim = $4 AND failed_at IS NULL`, column.Micros(at), failure, m.ID, m.Claim)
 }
 
 // ExpireMails does the same with up to limit mails that were made at since or before and are not being sent, and
 // returns how many there were.
 func (t *Tx) ExpireMails(failure string, since, now time.Time, limit int) (int64, error) {
-	return t.exec(`UPDATE mails SET sealed = '', claim = NULL, failed_at = $1, failure = $2 WHERE id IN (
+	return t.db.Exec(`UPDATE mails SET sealed = '', claim = NULL, failed_at = $1, failure = $2 WHERE id IN (
 		SELECT id FROM mails WHERE failed_at IS NULL AND created_at <= $3
-		AND due_at <= $1 ORDER BY due_at, id LIMIT $4`+t.d.skipLocked+")",
-		micros(now), failure, micros(since), limit)
+		AND due_at <= $1 ORDER BY due_at, id LIMIT $4`+t.db.Dialect.SkipLocked+")",
+		column.Micros(now), failure, column.Micros(since), limit)
 }
 
 // DeleteOldMails deletes up to limit records of mails that failed at a time or before, and returns how many.
 func (t *Tx) DeleteOldMails(failedBy time.Time, limit int) (int64, error) {
-	return t.exec(`DELETE FROM mails WHERE id IN
-		(SELECT id FROM mails WHERE failed_at <= $1 ORDER BY failed_at LIMIT $2)`, micros(failedBy), limit)
+	return t.db.Exec(`DELETE FROM mails WHERE id IN
+		(SELECT id FROM mails WHERE failed_at <= $1 ORDER BY failed_at LIMIT $2)`, column.Micros(failedBy), limit)
 }
 
 // MailCounts returns how many mails wait to be sent, and how many records of failed ones are kept.
 func (q Queries) MailCounts(ctx context.Context) (queued, failed int64, err error) {
-	err = q.row(ctx, "SELECT COUNT(*) - COUNT(failed_at), COUNT(failed_at) FROM mails", nil, &queued, &failed)
+	err = q.db.Row(ctx, "SELECT COUNT(*) - COUNT(failed_at), COUNT(failed_at) FROM mails", nil, &queued, &failed)
 	return queued, failed, err
 }

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/assayhq/assay/internal/store/db"
 )
 
 // openTest opens a SQLite database, which is closed at the end of the test.
@@ -25,7 +27,7 @@ func openTest(t *testing.T) *Store {
 func (s *Store) plan(t *testing.T, text string, args []any) string {
 	t.Helper()
 	var plan []string
-	if err := s.rows(t.Context(), "EXPLAIN QUERY PLAN "+text, args, func(scan scanner) error {
+	if err := s.db.Rows(t.Context(), "EXPLAIN QUERY PLAN "+text, args, func(scan db.Scanner) error {
 		var id, parent, unused int
 		var detail string
 		err := scan(&id, &parent, &unused, &detail)

@@ -8,7 +8,10 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/enum"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/store/column"
+	"github.com/assayhq/assay/internal/store/db"
 )
 
 // UpdateOrder stores what a move has changed. The caller has read the order in the same transaction with
@@ -21,11 +24,12 @@ func (t *Tx) UpdateOrder(o *order.Order) error {
 	if err := t.countMove(o); err != nil {
 		return err
 	}
-	return t.one(`UPDATE orders SET status = $1, outcome = $2, due_at = $3, time_left = $4, updated_at = $5, ended_at = $6,
-		round = $7, assignee_id = $8, claimed_at = $9, delayed = $10, certificate_id = $11, facts = $12 WHERE id = $13`,
-		string(o.Status), textOrNull(string(o.Outcome)), microsOrNull(o.DueAt), leftOrNull(o.TimeLeft), micros(o.UpdatedAt),
-		microsOrNull(o.EndedAt), o.Round, textOrNull(o.AssigneeID), microsOrNull(o.ClaimedAt), flag(o.MarkedLate),
-		textOrNull(o.CertificateID), string(facts), o.ID)
+	return t.db.One(`UPDATE orders SET status = $1, outcome = $2, due_at = $3, time_left = $4, updated_at = $5,
+		ended_at = $6, round = $7, assignee_id = $8, claimed_at = $9, delayed = $10, certificate_id = $11, facts = $12
+		WHERE id = $13`, string(o.Status), column.TextOrNull(string(o.Outcome)), column.MicrosOrNull(o.DueAt),
+		leftOrNull(o.TimeLeft), column.Micros(o.UpdatedAt), column.MicrosOrNull(o.EndedAt), o.Round,
+		column.TextOrNull(o.AssigneeID), column.MicrosOrNull(o.ClaimedAt),
+		column.Flag(o.MarkedLate), column.TextOrNull(o.CertificateID), string(facts), o.ID)
 }
 
 func leftOrNull(d *time.Duration) any {
@@ -55,35 +59,44 @@ func (c orderColumns) and(n int, text string) orderColumns {
 	return orderColumns{c.n + n, c.text + ", " + text}
 }
 
-// orderRecord puts a row with the columns into an order.
-func orderRecord(c orderColumns, r *record, o *order.Summary) (err error) {
-	var externalID string
-	o.ID, o.Number, externalID = r.texts(0, 1, 3)
-	if o.Seq = r.integer(2); !r.null(3) {
-		o.ExternalID = room(&r.strings, externalID)
+// states are the states of orders, which are not made anew for every row.
+var states = func() map[string]string {
+	all := make(map[string]string)
+	for _, w := range append(enum.Names(order.Statuses), enum.Names(order.Outcomes)...) {
+		all[w] = w
 	}
-	o.Status, o.Outcome = order.Status(r.word(4)), order.Outcome(r.word(5))
-	o.DueAt, o.UpdatedAt = r.timeOrNil(6), r.time(7)
+	return all
+}()
+
+// orderRecord puts a row with the columns into an order.
+func orderRecord(c orderColumns, r *db.Record, o *order.Summary) (err error) {
+	var externalID string
+	o.ID, o.Number, externalID = r.Texts(0, 1, 3)
+	if o.Seq = r.Integer(2); !r.Null(3) {
+		o.ExternalID = r.Keep(externalID)
+	}
+	o.Status, o.Outcome = order.Status(r.Word(4, states)), order.Outcome(r.Word(5, states))
+	o.DueAt, o.UpdatedAt = r.TimeOrNil(6), r.Time(7)
 	if c.n == briefColumns.n {
 		return nil
 	}
-	o.AccountID, o.Environment, o.APIKeyID = r.text(8), access.Environment(r.text(9)), r.text(10)
-	o.AnswerTime, o.Price, o.TimeLeft = int(r.integer(11)), r.integer(12), leftOrNil(r, 13)
-	o.CreatedAt, o.EndedAt, o.Round = r.time(14), r.timeOrNil(15), int(r.integer(16))
-	o.AssigneeID, o.ClaimedAt, o.MarkedLate = r.text(17), r.timeOrNil(18), r.integer(19) == 1
-	o.CertificateID = r.text(20)
-	o.Recorded, err = order.DecodeRecorded(r.text(21))
+	o.AccountID, o.Environment, o.APIKeyID = r.Text(8), access.Environment(r.Text(9)), r.Text(10)
+	o.AnswerTime, o.Price, o.TimeLeft = int(r.Integer(11)), r.Integer(12), leftOrNil(r, 13)
+	o.CreatedAt, o.EndedAt, o.Round = r.Time(14), r.TimeOrNil(15), int(r.Integer(16))
+	o.AssigneeID, o.ClaimedAt, o.MarkedLate = r.Text(17), r.TimeOrNil(18), r.Integer(19) == 1
+	o.CertificateID = r.Text(20)
+	o.Recorded, err = order.DecodeRecorded(r.Text(21))
 	if c.n > allColumns.n {
-		o.AccountName, o.AssigneeName = r.text(22), r.text(23)
+		o.AccountName, o.AssigneeName = r.Text(22), r.Text(23)
 	}
 	return readable(o.ID, err)
 }
 
-func leftOrNil(r *record, i int) *time.Duration {
-	if r.null(i) {
+func leftOrNil(r *db.Record, i int) *time.Duration {
+	if r.Null(i) {
 		return nil
 	}
-	d := time.Duration(r.integer(i)) * time.Microsecond
+	d := time.Duration(r.Integer(i)) * time.Microsecond
 	return &d
 }
 
@@ -94,7 +107,7 @@ func (q Queries) Order(ctx context.Context, id string) (*order.Order, error) {
 
 // OrderForUpdate returns an order that the transaction is about to change.
 func (t *Tx) OrderForUpdate(id string) (*order.Order, error) {
-	return t.order(t.ctx, "o.id = $1"+t.d.forUpdate, id)
+	return t.order(t.Context(), "o.id = $1"+t.db.Dialect.ForUpdate, id)
 }
 
 // FindOrder returns the order of a tenant with the id, or else the newest with the external id.
@@ -122,8 +135,8 @@ const ownExternalID = `o.account_id = $1 AND o.environment = CAST($2 AS TEXT) AN
 func (q Queries) ShownOrder(ctx context.Context, tenant access.Tenant, idOrExternalID string) (*order.Order, error) {
 	args := append(make([]any, 0, 4), tenant.AccountID, string(tenant.Environment), idOrExternalID)
 	var o *order.Order
-	take := func(r *record) (err error) {
-		if r.integer(0) == 1 {
+	take := func(r *db.Record) (err error) {
+		if r.Integer(0) == 1 {
 			o, err = shownOrder(r)
 		}
 		return err
@@ -131,18 +144,18 @@ func (q Queries) ShownOrder(ctx context.Context, tenant access.Tenant, idOrExter
 	if id, ok := ParseID(idOrExternalID); ok {
 		args[2] = id
 		err := ErrNotFound
-		if q.d.rowids {
-			err = q.record(ctx, shownByRowID, append(args, RowID(id)), take)
+		if q.db.Dialect.RowIDs {
+			err = q.db.Record(ctx, shownByRowID, append(args, RowID(id)), take)
 		}
 		if errors.Is(err, ErrNotFound) { // also where a row of SQLite has another rowid
-			err = q.record(ctx, shownByID, args, take)
+			err = q.db.Record(ctx, shownByID, args, take)
 		}
 		if o != nil && err == nil || err != nil && !errors.Is(err, ErrNotFound) {
 			return o, err
 		}
 		args[2] = idOrExternalID
 	}
-	return o, q.record(ctx, shownByExternalID, args, take)
+	return o, q.db.Record(ctx, shownByExternalID, args, take)
 }
 
 const (
@@ -155,21 +168,22 @@ const (
 	shownByExternalID = "SELECT 1" + shownText + ownExternalID
 )
 
-func shownOrder(r *record) (*order.Order, error) {
+func shownOrder(r *db.Record) (*order.Order, error) {
 	o := &order.Order{
-		ID: r.text(1), Status: order.Status(r.word(2)), Outcome: order.Outcome(r.word(3)), DueAt: r.timeOrNil(4),
-		TimeLeft: leftOrNil(r, 5), UpdatedAt: r.time(6), EndedAt: r.timeOrNil(7), MarkedLate: r.integer(8) == 1,
-		CertificateID: r.text(9),
+		ID: r.Text(1), Status: order.Status(r.Word(2, states)), Outcome: order.Outcome(r.Word(3, states)),
+		DueAt:    r.TimeOrNil(4),
+		TimeLeft: leftOrNil(r, 5), UpdatedAt: r.Time(6), EndedAt: r.TimeOrNil(7), MarkedLate: r.Integer(8) == 1,
+		CertificateID: r.Text(9),
 	}
 	var err error
-	o.Recorded, err = order.DecodeRecorded(r.text(10))
+	o.Recorded, err = order.DecodeRecorded(r.Text(10))
 	return o, readable(o.ID, err)
 }
 
 func (q Queries) order(ctx context.Context, where string, args ...any) (*order.Order, error) {
 	var o order.Summary
-	err := q.record(ctx, "SELECT "+allColumns.text+" FROM orders AS o WHERE "+where, args,
-		func(r *record) error { return orderRecord(allColumns, r, &o) })
+	err := q.db.Record(ctx, "SELECT "+allColumns.text+" FROM orders AS o WHERE "+where, args,
+		func(r *db.Record) error { return orderRecord(allColumns, r, &o) })
 	if err != nil {
 		return nil, err
 	}
@@ -178,12 +192,12 @@ func (q Queries) order(ctx context.Context, where string, args ...any) (*order.O
 
 // OrderIDByNumber returns the id of the order with a number, whoever's it is.
 func (q Queries) OrderIDByNumber(ctx context.Context, number string) (string, error) {
-	return value[string](ctx, q, "SELECT id FROM orders WHERE number = $1", number)
+	return db.Value[string](ctx, q.db, "SELECT id FROM orders WHERE number = $1", number)
 }
 
 // Refunded reports whether an order was refunded.
 func (q Queries) Refunded(ctx context.Context, orderID string) (bool, error) {
-	return q.exists(ctx, "FROM ledger_entries WHERE charge_id = $1", orderID) // whose id is the order's
+	return q.db.Exists(ctx, "FROM ledger_entries WHERE charge_id = $1", orderID) // whose id is the order's
 }
 
 // nextQueued is the query of NextQueued, without what keeps two transactions apart.
@@ -208,7 +222,7 @@ func nextQueued(part order.Part, unless []string) (text string, args []any) {
 // unless, that no other transaction is about to take, or ErrNotFound.
 func (t *Tx) NextQueued(part order.Part, unless []string) (string, error) {
 	text, args := nextQueued(part, unless)
-	return value[string](t.ctx, t.Queries, text+t.d.skipLocked, args...)
+	return db.Value[string](t.Context(), t.db.Queries, text+t.db.Dialect.SkipLocked, args...)
 }
 
 // ordersByReference asks each account for what the customer calls so: there are few accounts beside many orders.
@@ -217,7 +231,7 @@ const ordersByReference = `SELECT o.id FROM accounts a CROSS JOIN orders o
 
 // OrdersByReference returns up to limit Live orders that customers call by a reference, the newest first.
 func (q Queries) OrdersByReference(ctx context.Context, reference string, limit int) ([]string, error) {
-	return column[string](ctx, q, ordersByReference, reference, limit)
+	return db.Column[string](ctx, q.db, ordersByReference, reference, limit)
 }
 
 // OrderAt is the place of an order in a list by time; the zero place is before all.
@@ -239,35 +253,35 @@ func (q Queries) UnansweredOrders(ctx context.Context, since time.Time, after Or
 }
 
 func (q Queries) ordersBy(
-	ctx context.Context, column string, s order.Status, since time.Time, after OrderAt, limit int,
+	ctx context.Context, at string, s order.Status, since time.Time, after OrderAt, limit int,
 ) ([]OrderAt, error) {
 	from := int64(-1)
 	if after.ID != "" {
-		from = micros(after.At)
+		from = column.Micros(after.At)
 	}
-	return collect(ctx, q, func(scan scanner) (o OrderAt, err error) {
-		err = scan(asTime(&o.At), &o.ID)
+	return db.Collect(ctx, q.db, func(scan db.Scanner) (o OrderAt, err error) {
+		err = scan(column.Time(&o.At), &o.ID)
 		return o, err
-	}, "SELECT "+column+", id FROM orders WHERE environment = 'live' AND status = '"+string(s)+"' AND "+column+" <= $1"+
-		" AND ("+column+", id) > ($2, $3) ORDER BY "+column+", id LIMIT $4", micros(since), from, after.ID, limit)
+	}, "SELECT "+at+", id FROM orders WHERE environment = 'live' AND status = '"+string(s)+"' AND "+at+" <= $1"+
+		" AND ("+at+", id) > ($2, $3) ORDER BY "+at+", id LIMIT $4", column.Micros(since), from, after.ID, limit)
 }
 
 // ClaimsOf returns the Live orders that a staff user holds.
 func (q Queries) ClaimsOf(ctx context.Context, staffID string) ([]string, error) {
-	return column[string](ctx, q, `SELECT id FROM orders WHERE assignee_id = $1 AND environment = 'live'
+	return db.Column[string](ctx, q.db, `SELECT id FROM orders WHERE assignee_id = $1 AND environment = 'live'
 		AND status = 'processing' ORDER BY `+dueKey+", id", staffID)
 }
 
 // CountClaims returns how many Live orders a staff user holds.
 func (q Queries) CountClaims(ctx context.Context, staffID string) (int, error) {
-	return value[int](ctx, q, `SELECT COUNT(*) FROM orders WHERE assignee_id = $1 AND environment = 'live'
+	return db.Value[int](ctx, q.db, `SELECT COUNT(*) FROM orders WHERE assignee_id = $1 AND environment = 'live'
 		AND status = 'processing'`, staffID)
 }
 
 // TouchClaim records activity of the assignee of an order, unless some was recorded after the time noted.
 func (t *Tx) TouchClaim(orderID, staffID string, now, noted time.Time) error {
-	err := t.one(`UPDATE orders SET claimed_at = $1 WHERE id = $2 AND assignee_id = $3 AND status = 'processing'
-		AND claimed_at <= $4`, micros(now), orderID, staffID, micros(noted))
+	err := t.db.One(`UPDATE orders SET claimed_at = $1 WHERE id = $2 AND assignee_id = $3 AND status = 'processing'
+		AND claimed_at <= $4`, column.Micros(now), orderID, staffID, column.Micros(noted))
 	if errors.Is(err, ErrNotFound) {
 		return nil
 	}

@@ -10,6 +10,8 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/credit"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/store/column"
+	"github.com/assayhq/assay/internal/store/db"
 )
 
 // Creation is an order to be stored with all that belongs to it: its photos are marked as used, its price is taken from
@@ -50,14 +52,22 @@ type UnknownPhotoError struct{ Position int }
 
 func (e *UnknownPhotoError) Error() string { return fmt.Sprintf("photo %d is unknown", e.Position) }
 
+// maxTries is how often a creation is tried that meets rows which exist.
+const maxTries = 8
+
 // CreateOrder stores an order, together with others that are created at the same time: row names what all orders of a
 // group change. It returns ErrExists when the idempotency key was used in the meantime.
 func (s *Store) CreateOrder(ctx context.Context, row string, c *Creation) error {
 	for {
-		if err := c.prepare(s.d); err != nil {
+		if err := c.prepare(s.db.Dialect); err != nil {
 			return err
 		}
-		err := s.together(ctx, row, c.job())
+		var err error
+		if c.Before == nil {
+			err = s.db.UpdateMember(ctx, row, member{c})
+		} else {
+			err = s.db.UpdateTogether(ctx, row, member{c}.Run)
+		}
 		if !errors.Is(err, ErrExists) || c.tries == maxTries {
 			return err
 		}
@@ -66,6 +76,24 @@ func (s *Store) CreateOrder(ctx context.Context, row string, c *Creation) error 
 		}
 	}
 }
+
+// member is a creation as a part of a group.
+type member struct{ *Creation }
+
+// Run implements db.Member.
+func (m member) Run(tx *db.Tx) error { return m.alone(newTx(tx)) }
+
+// RunGroup implements db.Member.
+func (m member) RunGroup(tx *db.Tx, group []db.Member, ends bool) error {
+	creations := make([]*Creation, len(group))
+	for i, other := range group {
+		creations[i] = other.(member).Creation
+	}
+	return newTx(tx).createOrders(creations, ends)
+}
+
+// Refusal implements db.Member.
+func (m member) Refusal() error { return m.refusal }
 
 // clearWay is for a creation that met a row which exists: its idempotency key, or else its number, which one in
 // thousands of millions has and which is drawn again, or its rowid, after a clock was set back.
@@ -79,28 +107,19 @@ func (s *Store) clearWay(ctx context.Context, c *Creation) error {
 		return err
 	}
 	return s.Update(ctx, func(tx *Tx) error {
-		_, err := tx.exec(`DELETE FROM idempotency_keys
+		_, err := tx.db.Exec(`DELETE FROM idempotency_keys
 			WHERE account_id = $1 AND environment = $2 AND key = $3 AND created_at <= $4`,
-			c.Order.AccountID, string(c.Order.Environment), c.Idempotency.Key, micros(c.Idempotency.Since))
+			c.Order.AccountID, string(c.Order.Environment), c.Idempotency.Key, column.Micros(c.Idempotency.Since))
 		return err
 	})
 }
 
 // CreateOrder stores an order in a transaction that does more.
 func (t *Tx) CreateOrder(c *Creation) error {
-	if err := c.prepare(t.d); err != nil {
+	if err := c.prepare(t.db.Dialect); err != nil {
 		return err
 	}
 	return c.alone(t)
-}
-
-// job returns the creation as a part of a group.
-func (c *Creation) job() *job {
-	j := newJob(c.alone)
-	if c.Before == nil {
-		j.creation = c
-	}
-	return j
 }
 
 func (c *Creation) alone(tx *Tx) error {
@@ -109,7 +128,7 @@ func (c *Creation) alone(tx *Tx) error {
 			return err
 		}
 	}
-	if err := tx.createOrders([]*Creation{c}); err != nil {
+	if err := tx.createOrders([]*Creation{c}, false); err != nil {
 		return err
 	}
 	return c.refusal
@@ -125,7 +144,7 @@ const (
 )
 
 // prepare makes all that does not depend on the database, before the one who writes has to wait for it.
-func (c *Creation) prepare(d *dialect) error {
+func (c *Creation) prepare(d *db.Dialect) error {
 	c.tries++
 	o := c.Order
 	o.Number = order.NewNumber()
@@ -143,12 +162,12 @@ func (c *Creation) prepare(d *dialect) error {
 	}
 	env := string(o.Environment)
 	c.row = append(make([]any, 0, 23), // with a rowid
-		o.ID, o.AccountID, env, o.APIKeyID, nil, o.Number, externalID, string(o.Status), textOrNull(string(o.Outcome)),
-		int64(o.AnswerTime), o.Price, microsOrNull(o.DueAt), leftOrNull(o.TimeLeft), micros(o.CreatedAt),
-		micros(o.UpdatedAt), microsOrNull(o.EndedAt), int64(o.Round), textOrNull(o.CertificateID),
+		o.ID, o.AccountID, env, o.APIKeyID, nil, o.Number, externalID, string(o.Status), column.TextOrNull(string(o.Outcome)),
+		int64(o.AnswerTime), o.Price, column.MicrosOrNull(o.DueAt), leftOrNull(o.TimeLeft), column.Micros(o.CreatedAt),
+		column.Micros(o.UpdatedAt), column.MicrosOrNull(o.EndedAt), int64(o.Round), column.TextOrNull(o.CertificateID),
 		o.Classification.CategoryCode, o.Classification.BrandCode, string(facts), creation)
 	switch {
-	case !d.rowids:
+	case !d.RowIDs:
 	case c.tries == 1:
 		c.row = append(c.row, RowID(o.ID))
 	default:
@@ -163,7 +182,7 @@ func (c *Creation) prepare(d *dialect) error {
 	}
 	answer, err := c.Answer()
 	if i := c.Idempotency; i != nil {
-		c.key = []any{o.AccountID, env, i.Key, i.BodyHash, string(answer), micros(o.CreatedAt)}
+		c.key = []any{o.AccountID, env, i.Key, i.BodyHash, string(answer), column.Micros(o.CreatedAt)}
 	}
 	return err
 }
@@ -184,8 +203,8 @@ func (c *Creation) place(b *credit.AccountTotals) {
 
 // createOrders stores the orders of a group. What it needs to know is read first, for all of them; those that are
 // refused get their refusal and are left out; then the rows of the others are written. So it takes few statements, and
-// on PostgreSQL two round trips, however many orders there are.
-func (t *Tx) createOrders(group []*Creation) error {
+// on PostgreSQL two round trips, however many orders there are; ends says that the transaction ends with it.
+func (t *Tx) createOrders(group []*Creation, ends bool) error {
 	if len(group) == 0 {
 		return nil
 	}
@@ -200,12 +219,15 @@ func (t *Tx) createOrders(group []*Creation) error {
 		b := new(credit.AccountTotals)
 		balances[tenant] = b
 		args := []any{tenant.AccountID, string(tenant.Environment)}
-		reads = append(reads, command{selectTotals + t.d.forUpdate, args, func(r *record) error {
-			b.Credits, b.Orders, b.Entries, b.LowCredits = r.integer(0), r.integer(1), r.integer(2), r.integer(3)
-			return nil
-		}})
+		reads = append(reads, db.Command{
+			Text: selectTotals + t.db.Dialect.ForUpdate, Args: args,
+			Each: func(r *db.Record) error {
+				b.Credits, b.Orders, b.Entries, b.LowCredits = r.Integer(0), r.Integer(1), r.Integer(2), r.Integer(3)
+				return nil
+			},
+		})
 	}
-	if err := t.batch(reads, false); err != nil {
+	if err := t.db.Batch(reads, false); err != nil {
 		return err
 	}
 	accepted := make([]*Creation, 0, len(group))
@@ -222,7 +244,7 @@ func (t *Tx) createOrders(group []*Creation) error {
 	if len(accepted) == 0 {
 		return nil
 	}
-	return t.write(accepted, fresh, balances)
+	return t.write(accepted, fresh, balances, ends)
 }
 
 // check refuses an order in the order of the rules: a photo that is not the account's goes before the credits.
@@ -257,7 +279,7 @@ func (c *Creation) use(known map[string]*knownPhoto) (fresh []string) {
 
 // photoReads look up the photos of a group. A photo that is in use stays so for good and is only read, so that orders
 // with the same photos do not wait for each other; one that is not must not be deleted meanwhile.
-func (t *Tx) photoReads(group []*Creation, known map[string]*knownPhoto) []command {
+func (t *Tx) photoReads(group []*Creation, known map[string]*knownPhoto) []db.Command {
 	var names []string
 	for _, c := range group {
 		for _, p := range c.Photos {
@@ -267,20 +289,21 @@ func (t *Tx) photoReads(group []*Creation, known map[string]*knownPhoto) []comma
 			}
 		}
 	}
-	each := func(r *record) error {
-		tenant := access.Tenant{AccountID: r.text(1), Environment: access.Environment(r.text(2))}
-		known[r.text(0)] = &knownPhoto{Tenant: tenant, used: r.integer(3) == 1}
+	each := func(r *db.Record) error {
+		tenant := access.Tenant{AccountID: r.Text(1), Environment: access.Environment(r.Text(2))}
+		known[r.Text(0)] = &knownPhoto{Tenant: tenant, used: r.Integer(3) == 1}
 		return nil
 	}
 	const text = "SELECT name, account_id, environment, used FROM photos WHERE erased_at IS NULL AND name IN "
-	var reads []command
-	_ = inBatches(names, func(names []string) error {
-		in, args := text+list(1, len(names)), anys(names)
-		if t.d.forUpdate != "" {
-			reads = append(reads, command{in + " AND used = 0 ORDER BY name" + t.d.forUpdate, args, each})
+	reads := make([]db.Command, 0, 8)
+	_ = db.InBatches(names, func(names []string) error {
+		in, args := text+db.List(1, len(names)), db.Anys(names)
+		if t.db.Dialect.ForUpdate != "" {
+			unused := in + " AND used = 0 ORDER BY name" + t.db.Dialect.ForUpdate
+			reads = append(reads, db.Command{Text: unused, Args: args, Each: each})
 			in += " AND used = 1"
 		}
-		reads = append(reads, command{in, args, each})
+		reads = append(reads, db.Command{Text: in, Args: args, Each: each})
 		return nil
 	})
 	return reads
@@ -288,11 +311,12 @@ func (t *Tx) photoReads(group []*Creation, known map[string]*knownPhoto) []comma
 
 // write stores the orders that were accepted.
 func (t *Tx) write(
-	accepted []*Creation, fresh []string, balances map[access.Tenant]*credit.AccountTotals,
+	accepted []*Creation, fresh []string, balances map[access.Tenant]*credit.AccountTotals, ends bool,
 ) error {
-	var writes []command
-	_ = inBatches(fresh, func(names []string) error {
-		writes = append(writes, command{"UPDATE photos SET used = 1 WHERE name IN " + list(1, len(names)), anys(names), nil})
+	writes := make([]db.Command, 0, 8)
+	_ = db.InBatches(fresh, func(names []string) error {
+		use := "UPDATE photos SET used = 1 WHERE name IN " + db.List(1, len(names))
+		writes = append(writes, db.Command{Text: use, Args: db.Anys(names)})
 		return nil
 	})
 	changed := make(map[access.Tenant]bool, len(balances))
@@ -302,10 +326,9 @@ func (t *Tx) write(
 		if tenant := c.Order.Tenant(); !changed[tenant] {
 			changed[tenant] = true
 			b := balances[tenant]
-			writes = append(writes, command{
-				"UPDATE balances SET credits = $1, orders = $2, entries = $3 WHERE account_id = $4 AND environment = $5",
-				[]any{b.Credits, b.Orders, b.Entries, tenant.AccountID, string(tenant.Environment)},
-				nil,
+			writes = append(writes, db.Command{
+				Text: "UPDATE balances SET credits = $1, orders = $2, entries = $3 WHERE account_id = $4 AND environment = $5",
+				Args: []any{b.Credits, b.Orders, b.Entries, tenant.AccountID, string(tenant.Environment)},
 			})
 		}
 		orders, charges = append(orders, c.row), append(charges, c.charge)
@@ -316,12 +339,12 @@ func (t *Tx) write(
 	}
 	writes = inserts(writes, ledgerColumns, charges)
 	into := orderInsert
-	if t.d.rowids {
+	if t.db.Dialect.RowIDs {
 		into = orderInsertRowID
 	}
 	writes = inserts(writes, into, orders)
 	writes = inserts(writes, "idempotency_keys (account_id, environment, key, body_hash, answer, created_at)", keys)
-	if err := t.batch(writes, t.last && done); err != nil {
+	if err := t.db.Batch(writes, ends && done); err != nil {
 		return err
 	}
 	for _, c := range accepted {
@@ -336,13 +359,14 @@ func (t *Tx) write(
 }
 
 // inserts adds the statements that insert rows; into is the table with its columns.
-func inserts(to []command, into string, rows [][]any) []command {
-	_ = inBatches(rows, func(rows [][]any) error {
+func inserts(to []db.Command, into string, rows [][]any) []db.Command {
+	_ = db.InBatches(rows, func(rows [][]any) error {
 		args := make([]any, 0, len(rows)*len(rows[0]))
 		for _, row := range rows {
 			args = append(args, row...)
 		}
-		to = append(to, command{"INSERT INTO " + into + " VALUES " + tuples(len(rows), len(rows[0])), args, nil})
+		insert := "INSERT INTO " + into + " VALUES " + db.Tuples(len(rows), len(rows[0]))
+		to = append(to, db.Command{Text: insert, Args: args})
 		return nil
 	})
 	return to

@@ -12,11 +12,14 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/store/column"
+	"github.com/assayhq/assay/internal/store/db"
 )
 
 // InsertOrderNote adds the note of a submission.
 func (t *Tx) InsertOrderNote(orderID string, n order.Note) error {
-	return t.insert("order_notes (order_id, round, note, created_at)", orderID, n.Round, n.Note, micros(n.CreatedAt))
+	return t.db.Insert("order_notes (order_id, round, note, created_at)", orderID, n.Round, n.Note,
+		column.Micros(n.CreatedAt))
 }
 
 // AppendTimeline adds an entry to the timeline of an order, of which the caller holds the row. Entries are numbered:
@@ -30,9 +33,9 @@ func (t *Tx) AppendTimeline(orderID string, e *order.TimelineEntry) error {
 		}
 		details = string(b)
 	}
-	_, err := t.exec(`INSERT INTO order_events (order_id, seq, at, event, actor_type, actor_id, actor_name, details)
+	_, err := t.db.Exec(`INSERT INTO order_events (order_id, seq, at, event, actor_type, actor_id, actor_name, details)
 		VALUES ($1, (SELECT COALESCE(MAX(seq), 0) + 1 FROM order_events WHERE order_id = $1), $2, $3, $4, $5, $6, $7)`,
-		orderID, micros(e.At), e.Event, string(e.Actor.Kind), textOrNull(e.Actor.ID), e.Actor.Name, details)
+		orderID, column.Micros(e.At), e.Event, string(e.Actor.Kind), column.TextOrNull(e.Actor.ID), e.Actor.Name, details)
 	return err
 }
 
@@ -54,8 +57,8 @@ func (q Queries) OrderHistory(ctx context.Context, orderID string) (h order.Hist
 
 // OrderNotes returns the notes of an order by round.
 func (q Queries) OrderNotes(ctx context.Context, orderID string) ([]order.Note, error) {
-	return collect(ctx, q, func(scan scanner) (n order.Note, err error) {
-		err = scan(&n.Round, &n.Note, asTime(&n.CreatedAt))
+	return db.Collect(ctx, q.db, func(scan db.Scanner) (n order.Note, err error) {
+		err = scan(&n.Round, &n.Note, column.Time(&n.CreatedAt))
 		return n, err
 	}, "SELECT round, note, created_at FROM order_notes WHERE order_id = $1 ORDER BY round", orderID)
 }
@@ -76,9 +79,9 @@ func decodeDetails(text string) (details map[string]any, err error) {
 }
 
 func (q Queries) withLaterEntries(ctx context.Context, orderID string, c *creation) ([]order.TimelineEntry, error) {
-	later, err := collect(ctx, q, func(scan scanner) (e order.TimelineEntry, err error) {
+	later, err := db.Collect(ctx, q.db, func(scan db.Scanner) (e order.TimelineEntry, err error) {
 		var details string
-		err = scan(asTime(&e.At), &e.Event, &e.Actor.Kind, asText(&e.Actor.ID), &e.Actor.Name, &details)
+		err = scan(column.Time(&e.At), &e.Event, &e.Actor.Kind, column.Text(&e.Actor.ID), &e.Actor.Name, &details)
 		if err == nil {
 			e.Details, err = decodeDetails(details)
 			err = readable(orderID, err)
@@ -101,7 +104,7 @@ func (q Queries) OrderCounts(ctx context.Context, env access.Environment) (map[o
 			AND status IN ('queued', 'processing', 'update-photos', 'error') GROUP BY status UNION ALL ` + all
 	}
 	counts := make(map[order.Status]int64, len(order.Statuses))
-	err := q.rows(ctx, text, []any{string(env)}, func(scan scanner) error {
+	err := q.db.Rows(ctx, text, []any{string(env)}, func(scan db.Scanner) error {
 		var status string
 		var n int64
 		err := scan(&status, &n)
@@ -122,7 +125,8 @@ func (t *Tx) countMove(o *order.Order) error {
 		return nil
 	}
 	var from order.Status
-	if err := t.row(t.ctx, "SELECT status FROM orders WHERE id = $1", []any{o.ID}, &from); err != nil || from == o.Status {
+	if err := t.db.Row(t.Context(), "SELECT status FROM orders WHERE id = $1", []any{o.ID}, &from); err != nil ||
+		from == o.Status {
 		return err
 	}
 	for _, s := range order.Statuses {
@@ -142,7 +146,7 @@ func (t *Tx) countMove(o *order.Order) error {
 	}
 	due := int64(neverDue)
 	if o.DueAt != nil {
-		due = micros(*o.DueAt)
+		due = column.Micros(*o.DueAt)
 	}
 	return t.countDueDay(o.Status, due/microsPerDay, slotOf(o.ID))
 }
@@ -160,24 +164,25 @@ func slotOf(orderID string) int64 {
 // countStatus adds to a slot of a status that nobody else holds, else to the given one: in one order of statuses, so
 // that moves that wait do not wait for each other.
 func (t *Tx) countStatus(s order.Status, change int, slot int64) error {
-	n, err := t.exec(`UPDATE live_order_counts SET orders = orders + $1 WHERE status = $2 AND slot = (
-		SELECT slot FROM live_order_counts WHERE status = $2 LIMIT 1`+t.d.skipLocked+")", change, string(s))
+	n, err := t.db.Exec(`UPDATE live_order_counts SET orders = orders + $1 WHERE status = $2 AND slot = (
+		SELECT slot FROM live_order_counts WHERE status = $2 LIMIT 1`+t.db.Dialect.SkipLocked+")", change, string(s))
 	if err != nil || n > 0 {
 		return err
 	}
-	return t.one("UPDATE live_order_counts SET orders = orders + $1 WHERE status = $2 AND slot = $3",
+	return t.db.One("UPDATE live_order_counts SET orders = orders + $1 WHERE status = $2 AND slot = $3",
 		change, string(s), slot%counterSlots)
 }
 
 // countDueDay adds an order that ended to a slot of its due day that nobody else holds, else to the given one. A day
 // gets as many slots as transactions have counted in it at the same time.
 func (t *Tx) countDueDay(s order.Status, day, slot int64) error {
-	n, err := t.exec(`UPDATE live_ended_due_days SET orders = orders + 1 WHERE status = $1 AND day = $2 AND slot = (
-		SELECT slot FROM live_ended_due_days WHERE status = $1 AND day = $2 LIMIT 1`+t.d.skipLocked+")", string(s), day)
+	n, err := t.db.Exec(`UPDATE live_ended_due_days SET orders = orders + 1 WHERE status = $1 AND day = $2 AND slot = (
+		SELECT slot FROM live_ended_due_days WHERE status = $1 AND day = $2 LIMIT 1`+t.db.Dialect.SkipLocked+")", string(s),
+		day)
 	if err != nil || n > 0 {
 		return err
 	}
-	_, err = t.exec(`INSERT INTO live_ended_due_days (status, day, slot, orders) VALUES ($1, $2, $3, 1)
+	_, err = t.db.Exec(`INSERT INTO live_ended_due_days (status, day, slot, orders) VALUES ($1, $2, $3, 1)
 		ON CONFLICT (status, day, slot) DO UPDATE SET orders = live_ended_due_days.orders + 1`, string(s), day, slot)
 	return err
 }
@@ -198,16 +203,16 @@ func (q Queries) orderPosition(
 	if offset <= walkedOffset || f.Environment != access.Live || f.AssigneeID != "" {
 		return nil, offset, nil
 	}
-	var args arguments
-	text := "SELECT day, orders FROM live_ended_due_days WHERE status IN " + in(&args, statuses(f))
+	var args db.Arguments
+	text := "SELECT day, orders FROM live_ended_due_days WHERE status IN " + db.In(&args, statuses(f))
 	for _, s := range statuses(f) {
 		if !s.Terminal() {
 			text += fmt.Sprintf(` UNION ALL SELECT %s / %d, COUNT(*) FROM orders
-				WHERE environment = 'live' AND status = %s GROUP BY 1`, dueKey, microsPerDay, literal(s))
+				WHERE environment = 'live' AND status = %s GROUP BY 1`, dueKey, microsPerDay, db.Literal(s))
 		}
 	}
 	counts := make(map[int64]int64)
-	if err := q.rows(ctx, text, args, func(scan scanner) error {
+	if err := q.db.Rows(ctx, text, args, func(scan db.Scanner) error {
 		var day, n int64
 		err := scan(&day, &n)
 		counts[day] += n
@@ -229,12 +234,12 @@ const countAssigned = `SELECT COUNT(*) FROM (SELECT 1 FROM orders WHERE assignee
 
 // CountAssigned counts the Live orders assigned to a staff user, those that wait for photos among them, up to limit.
 func (q Queries) CountAssigned(ctx context.Context, staffID string, limit int) (int, error) {
-	return value[int](ctx, q, countAssigned, staffID, limit)
+	return db.Value[int](ctx, q.db, countAssigned, staffID, limit)
 }
 
 // CountWaiting counts the orders that wait for photos, up to limit.
 func (q Queries) CountWaiting(ctx context.Context, tenant access.Tenant, limit int) (int, error) {
-	return value[int](ctx, q, `SELECT COUNT(*) FROM (SELECT 1 FROM orders WHERE account_id = $1 AND environment = $2
+	return db.Value[int](ctx, q.db, `SELECT COUNT(*) FROM (SELECT 1 FROM orders WHERE account_id = $1 AND environment = $2
 		AND COALESCE(outcome, status) = 'update-photos' LIMIT $3) AS found`,
 		tenant.AccountID, string(tenant.Environment), limit)
 }
@@ -244,15 +249,15 @@ func (q Queries) OrderTimes(
 	ctx context.Context, accountID string, env access.Environment, seqs []int64,
 ) (map[int64]time.Time, error) {
 	times := make(map[int64]time.Time, len(seqs))
-	for len(seqs)%batchSizes[0] != 0 { // one long list instead of several short ones
+	for len(seqs)%db.LongestBatch != 0 { // one long list instead of several short ones
 		seqs = append(seqs, seqs[len(seqs)-1])
 	}
-	err := inBatches(seqs, func(seqs []int64) error {
-		found, err := pairs[int64, int64](ctx, q, `SELECT seq, created_at FROM orders
-			WHERE account_id = $1 AND environment = $2 AND seq IN `+list(3, len(seqs)),
-			append([]any{accountID, string(env)}, anys(seqs)...)...)
+	err := db.InBatches(seqs, func(seqs []int64) error {
+		found, err := db.Pairs[int64, int64](ctx, q.db, `SELECT seq, created_at FROM orders
+			WHERE account_id = $1 AND environment = $2 AND seq IN `+db.List(3, len(seqs)),
+			append([]any{accountID, string(env)}, db.Anys(seqs)...)...)
 		for seq, at := range found {
-			times[seq] = timeOf(at)
+			times[seq] = column.TimeOf(at)
 		}
 		return err
 	})
@@ -265,10 +270,10 @@ const microsPerDay = int64(24 * time.Hour / time.Microsecond)
 // error, and the bucket of its turnaround, -1 where it has none. It is one row an account changes in many transactions:
 // it comes last in them, after the balance.
 func (t *Tx) CountResult(o *order.Order, took int) error {
-	_, err := t.exec(`INSERT INTO order_results (account_id, environment, day, result, took, orders)
+	_, err := t.db.Exec(`INSERT INTO order_results (account_id, environment, day, result, took, orders)
 		VALUES ($1, $2, $3, $4, $5, 1)
 		ON CONFLICT (account_id, environment, day, result, took) DO UPDATE SET orders = order_results.orders + 1`,
-		o.AccountID, string(o.Environment), micros(*o.EndedAt)/microsPerDay,
+		o.AccountID, string(o.Environment), column.Micros(*o.EndedAt)/microsPerDay,
 		cmp.Or(string(o.Outcome), string(o.Status)), took)
 	return err
 }
@@ -287,11 +292,12 @@ func (q Queries) Results(
 	ctx context.Context, accountID string, env access.Environment, from time.Time,
 ) ([]ResultCount, error) {
 	var all []ResultCount
-	err := q.records(ctx,
+	err := q.db.Records(ctx,
 		`SELECT day, result, took, orders FROM order_results WHERE account_id = $1 AND environment = $2 AND day >= $3`,
-		[]any{accountID, string(env), micros(from) / microsPerDay}, func(r *record) error {
+		[]any{accountID, string(env), column.Micros(from) / microsPerDay}, func(r *db.Record) error {
 			all = append(all, ResultCount{
-				Day: timeOf(r.integer(0) * microsPerDay), Result: r.word(1), Took: int(r.integer(2)), Orders: r.integer(3),
+				Day: column.TimeOf(r.Integer(0) * microsPerDay), Result: r.Word(1, states), Took: int(r.Integer(2)),
+				Orders: r.Integer(3),
 			})
 			return nil
 		})

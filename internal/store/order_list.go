@@ -11,6 +11,8 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/store/column"
+	"github.com/assayhq/assay/internal/store/db"
 )
 
 // Orders returns the orders that the filter chooses and that follow the cursor, up to limit of them; nil is the
@@ -95,9 +97,9 @@ func (q Queries) newestPage(ctx context.Context, f *order.Filter, page, limit in
 		offset = int64(page-1) * int64(limit)
 	}
 	orders = make([]order.Summary, 0, limit)
-	err = q.record(ctx, text, []any{f.Tenant.AccountID, string(f.Tenant.Environment), offset, int64(limit)},
-		func(r *record) error {
-			if total = r.integer(c.n); r.null(0) {
+	err = q.db.Record(ctx, text, []any{f.Tenant.AccountID, string(f.Tenant.Environment), offset, int64(limit)},
+		func(r *db.Record) error {
+			if total = r.Integer(c.n); r.Null(0) {
 				return nil
 			}
 			orders = append(orders, order.Summary{})
@@ -121,7 +123,7 @@ func newest(c orderColumns) string {
 
 // listed is orderRecord for lists: an order that cannot be read is there with what its columns tell, so that it does
 // not hide the others.
-func listed(c orderColumns, r *record, o *order.Summary) error {
+func listed(c orderColumns, r *db.Record, o *order.Summary) error {
 	err := orderRecord(c, r, o)
 	if _, unreadable := errors.AsType[*UnreadableOrder](err); unreadable {
 		return nil
@@ -133,7 +135,7 @@ func (q Queries) summaries(
 	ctx context.Context, c orderColumns, text string, args []any, limit int,
 ) ([]order.Summary, error) {
 	orders := make([]order.Summary, 0, limit)
-	err := q.records(ctx, text, args, func(r *record) error {
+	err := q.db.Records(ctx, text, args, func(r *db.Record) error {
 		orders = append(orders, order.Summary{})
 		return listed(c, r, &orders[len(orders)-1])
 	})
@@ -146,11 +148,11 @@ func cursorAt(s order.Sort, o *order.Summary) *order.Cursor {
 	case s == order.Newest:
 		return &order.Cursor{At: o.Seq}
 	case s == order.EndedLast:
-		return &order.Cursor{At: micros(*o.EndedAt), ID: o.ID}
+		return &order.Cursor{At: column.Micros(*o.EndedAt), ID: o.ID}
 	case o.DueAt == nil:
 		return &order.Cursor{At: neverDue, ID: o.ID}
 	}
-	return &order.Cursor{At: micros(*o.DueAt), ID: o.ID}
+	return &order.Cursor{At: column.Micros(*o.DueAt), ID: o.ID}
 }
 
 // dueKey sorts the earliest due first and orders without a due date last, on both engines. It is also what the indexes
@@ -168,7 +170,7 @@ type orderList struct {
 	down    string // " DESC" in a list that descends
 	ranges  []orderRange
 	source  string // where the ranges are taken from
-	args    arguments
+	args    db.Arguments
 	dense   bool // one range holds exactly as many orders as its ends are apart
 	none    bool // nothing can be chosen
 }
@@ -199,10 +201,10 @@ func newOrderList(f *order.Filter, after *order.Cursor) *orderList {
 // status; it is one of the program's words and stands in the text, where the planners see it.
 func (l *orderList) newest(f *order.Filter, after *order.Cursor) {
 	l.key, l.down = "seq", " DESC"
-	tenant := "account_id = " + l.args.add(f.Tenant.AccountID) +
-		" AND environment = CAST(" + l.args.add(string(f.Tenant.Environment)) + " AS TEXT)"
+	tenant := "account_id = " + l.args.Add(f.Tenant.AccountID) +
+		" AND environment = CAST(" + l.args.Add(string(f.Tenant.Environment)) + " AS TEXT)"
 	if after != nil {
-		tenant += " AND seq < " + l.args.add(after.At)
+		tenant += " AND seq < " + l.args.Add(after.At)
 	}
 	states := f.States()
 	if states == nil {
@@ -211,7 +213,7 @@ func (l *orderList) newest(f *order.Filter, after *order.Cursor) {
 	}
 	l.none = len(states) == 0
 	for _, s := range states {
-		l.ranges = append(l.ranges, orderRange{where: tenant + " AND COALESCE(outcome, status) = " + literal(s)})
+		l.ranges = append(l.ranges, orderRange{where: tenant + " AND COALESCE(outcome, status) = " + db.Literal(s)})
 	}
 }
 
@@ -227,14 +229,14 @@ func (l *orderList) dueFirst(f *order.Filter, after *order.Cursor) {
 	}
 	follows := []orderRange{{}}
 	if after != nil {
-		at := l.args.add(after.At)
+		at := l.args.Add(after.At)
 		follows = []orderRange{
-			{where: " AND " + dueKey + " = " + at + " AND id > " + l.args.add(after.ID), sort: " ORDER BY id"},
+			{where: " AND " + dueKey + " = " + at + " AND id > " + l.args.Add(after.ID), sort: " ORDER BY id"},
 			{where: " AND " + dueKey + " > " + at},
 		}
 	}
 	for _, s := range statuses(f) {
-		part := "environment = " + literal(f.Environment) + " AND status = " + literal(s) + where
+		part := "environment = " + db.Literal(f.Environment) + " AND status = " + db.Literal(s) + where
 		for _, follow := range follows {
 			l.ranges = append(l.ranges, orderRange{part + follow.where, follow.sort})
 		}
@@ -255,13 +257,13 @@ func (l *orderList) endedLast(f *order.Filter, after *order.Cursor) {
 	where := l.conditions(f)
 	follows := ""
 	if after != nil {
-		follows = " AND (ended_at, id) < (" + l.args.add(after.At) + ", " + l.args.add(after.ID) + ")"
+		follows = " AND (ended_at, id) < (" + l.args.Add(after.At) + ", " + l.args.Add(after.ID) + ")"
 	}
 	l.ranges = []orderRange{{where: ended + follows}}
 	if where != "" || !slices.Equal(f.Statuses, endedStatuses) {
 		l.source = fmt.Sprintf(`(SELECT id, ended_at, status, assignee_id, brand_code, category_code FROM orders
 			WHERE %s ORDER BY ended_at DESC, id DESC LIMIT %d) AS newest`, ended, endedWindow)
-		l.ranges = []orderRange{{where: "status IN " + in(&l.args, f.Statuses) + where + follows}}
+		l.ranges = []orderRange{{where: "status IN " + db.In(&l.args, f.Statuses) + where + follows}}
 	}
 }
 
@@ -270,32 +272,31 @@ func (l *orderList) withNames() {
 }
 
 func (l *orderList) conditions(f *order.Filter) string {
-	return l.args.equal([]condition{
-		{"assignee_id", f.AssigneeID}, {"brand_code", f.BrandCode}, {"category_code", f.CategoryCode},
-	})
+	return l.args.Equal("assignee_id", f.AssigneeID) + l.args.Equal("brand_code", f.BrandCode) +
+		l.args.Equal("category_code", f.CategoryCode)
 }
 
 // query takes from each range as many orders as could be on the page, merges them, and reads what is left after skip.
 func (l *orderList) query(skip int64, limit int) (text string, args []any) {
 	if l.dense { // without LIMIT: see pool
-		low := l.args.add(l.args[len(l.args)-1].(int64) - int64(limit))
+		low := l.args.Add(l.args[len(l.args)-1].(int64) - int64(limit))
 		return "SELECT " + l.columns.text + " FROM orders AS o WHERE " + l.ranges[0].where +
 			" AND seq >= " + low + " ORDER BY seq DESC", l.args
 	}
 	if len(l.ranges) == 1 {
-		page := l.part(l.ranges[0]) + " LIMIT " + l.args.add(int64(limit))
+		page := l.part(l.ranges[0]) + " LIMIT " + l.args.Add(int64(limit))
 		if skip > 0 {
-			page += " OFFSET " + l.args.add(skip)
+			page += " OFFSET " + l.args.Add(skip)
 		}
 		return l.read("(" + page + ") AS page"), l.args
 	}
-	most := " LIMIT " + l.args.add(skip+int64(limit))
+	most := " LIMIT " + l.args.Add(skip+int64(limit))
 	parts := make([]string, len(l.ranges))
 	for i, r := range l.ranges {
 		parts[i] = fmt.Sprintf("SELECT * FROM (%s) AS s%d", l.part(r)+most, i)
 	}
 	return l.read("(SELECT id, key FROM (" + strings.Join(parts, " UNION ALL ") + ") AS page" + l.sorted("key", "id") +
-		" LIMIT " + l.args.add(int64(limit)) + " OFFSET " + l.args.add(skip) + ") AS page"), l.args
+		" LIMIT " + l.args.Add(int64(limit)) + " OFFSET " + l.args.Add(skip) + ") AS page"), l.args
 }
 
 // part reads one range.
@@ -327,9 +328,9 @@ func statuses(f *order.Filter) []order.Status {
 func (q Queries) orderTotal(ctx context.Context, f *order.Filter) (total int64, err error) {
 	switch {
 	case f.AssigneeID != "":
-		args := arguments{f.AssigneeID, string(f.Environment)}
-		err = q.row(ctx, "SELECT COUNT(*) FROM orders WHERE assignee_id = $1 AND environment = $2 AND status IN "+
-			in(&args, statuses(f)), args, &total)
+		args := db.Arguments{f.AssigneeID, string(f.Environment)}
+		err = q.db.Row(ctx, "SELECT COUNT(*) FROM orders WHERE assignee_id = $1 AND environment = $2 AND status IN "+
+			db.In(&args, statuses(f)), args, &total)
 	default:
 		var counts map[order.Status]int64
 		counts, err = q.OrderCounts(ctx, f.Environment)

@@ -9,6 +9,8 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/store/column"
+	"github.com/assayhq/assay/internal/store/db"
 )
 
 // creation is what the row of an order keeps of how it was created, as JSON: rows of their own would cost each creation
@@ -48,8 +50,8 @@ func decodeCreation(text string, c *creation) error {
 func (q Queries) creation(ctx context.Context, orderID string) (*creation, error) {
 	c := new(creation)
 	var text string
-	err := q.row(ctx, "SELECT created_at, api_key_id, creation FROM orders WHERE id = $1", []any{orderID},
-		asTime(&c.at), &c.keyID, &text)
+	err := q.db.Row(ctx, "SELECT created_at, api_key_id, creation FROM orders WHERE id = $1", []any{orderID},
+		column.Time(&c.at), &c.keyID, &text)
 	if err != nil {
 		return nil, err
 	}
@@ -76,10 +78,10 @@ func (t *Tx) InsertOrderPhotos(orderID string, round int, photos []order.Photo) 
 	const columns = 5
 	args := make([]any, 0, columns*len(photos))
 	for i, p := range photos {
-		args = append(args, orderID, round, i, p.IndexCode, textOrNull(p.Name))
+		args = append(args, orderID, round, i, p.IndexCode, column.TextOrNull(p.Name))
 	}
-	_, err := t.exec("INSERT INTO order_photos (order_id, round, position, index_code, photo) VALUES "+
-		tuples(len(photos), columns), args...)
+	_, err := t.db.Exec("INSERT INTO order_photos (order_id, round, position, index_code, photo) VALUES "+
+		db.Tuples(len(photos), columns), args...)
 	return err
 }
 
@@ -97,8 +99,8 @@ func (q Queries) OrderPhotos(ctx context.Context, orderID string) ([]order.Photo
 }
 
 func (q Queries) withLaterPhotos(ctx context.Context, orderID string, c *creation) ([]order.Photo, error) {
-	later, err := collect(ctx, q, func(scan scanner) (p order.Photo, err error) {
-		err = scan(asText(&p.Name), &p.IndexCode, &p.Round)
+	later, err := db.Collect(ctx, q.db, func(scan db.Scanner) (p order.Photo, err error) {
+		err = scan(column.Text(&p.Name), &p.IndexCode, &p.Round)
 		return p, err
 	}, "SELECT photo, index_code, round FROM order_photos WHERE order_id = $1 ORDER BY round, position", orderID)
 	return append(c.photos(), later...), err

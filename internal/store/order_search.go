@@ -7,6 +7,8 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/store/column"
+	"github.com/assayhq/assay/internal/store/db"
 )
 
 // SearchOrders returns a page of the orders that a search chooses, by its number from 1, and how many it chooses. What
@@ -15,7 +17,7 @@ import (
 func (q Queries) SearchOrders(
 	ctx context.Context, s *order.Search, page, limit int,
 ) (orders []order.Summary, total int64, err error) {
-	all, err := value[int64](ctx, q, "SELECT orders FROM balances WHERE account_id = $1 AND environment = $2",
+	all, err := db.Value[int64](ctx, q.db, "SELECT orders FROM balances WHERE account_id = $1 AND environment = $2",
 		s.Tenant.AccountID, string(s.Tenant.Environment))
 	if err != nil {
 		return nil, 0, err
@@ -45,7 +47,7 @@ func (q Queries) SearchOrders(
 		} else {
 			offset = 0
 		}
-		l.ranges[0].where += " AND seq <= " + l.args.add(start)
+		l.ranges[0].where += " AND seq <= " + l.args.Add(start)
 	}
 	text, args := l.query(offset, limit)
 	orders, err = q.summaries(ctx, l.columns, text, args, limit)
@@ -65,11 +67,11 @@ func (q Queries) searchTotal(ctx context.Context, s *order.Search, l *orderList,
 		if s.CreatedSince == nil || c.first >= c.sure {
 			return known, nil
 		}
-		where = []orderRange{{where: l.ranges[0].where + " AND seq < " + l.args.add(c.sure)}}
+		where = []orderRange{{where: l.ranges[0].where + " AND seq < " + l.args.Add(c.sure)}}
 	}
 	total := known
 	for _, r := range where {
-		n, err := value[int64](ctx, q, "SELECT COUNT(*) FROM orders WHERE "+r.where, l.args...)
+		n, err := db.Value[int64](ctx, q.db, "SELECT COUNT(*) FROM orders WHERE "+r.where, l.args...)
 		if err != nil {
 			return 0, err
 		}
@@ -89,22 +91,22 @@ func newOrderSearch(s *order.Search, c createdRange) *orderList {
 	if s.ByUpdate {
 		l.key, l.down = "updated_at", ""
 	}
-	where := "account_id = " + l.args.add(s.Tenant.AccountID) +
-		" AND environment = CAST(" + l.args.add(string(s.Tenant.Environment)) + " AS TEXT)"
+	where := "account_id = " + l.args.Add(s.Tenant.AccountID) +
+		" AND environment = CAST(" + l.args.Add(string(s.Tenant.Environment)) + " AS TEXT)"
 	states := s.States()
 	l.none = states != nil && len(states) == 0
 	byExternalID, byUpdate := s.ExternalID != "", s.ExternalID == "" &&
 		(s.UpdatedSince != nil || s.ByUpdate && states == nil)
 	if byExternalID {
-		where += " AND external_id = CAST(" + l.args.add(s.ExternalID) + " AS TEXT)"
+		where += " AND external_id = CAST(" + l.args.Add(s.ExternalID) + " AS TEXT)"
 	}
 	if s.UpdatedSince != nil {
-		where += " AND " + unless(byUpdate, "+") + "updated_at >= " + l.args.add(micros(*s.UpdatedSince))
+		where += " AND " + unless(byUpdate, "+") + "updated_at >= " + l.args.Add(column.Micros(*s.UpdatedSince))
 	}
 	if s.CreatedSince != nil {
 		seq := unless(!byUpdate, "+") + "seq >= "
-		where += " AND " + seq + l.args.add(c.first) +
-			" AND (seq >= " + l.args.add(c.sure) + " OR created_at >= " + l.args.add(micros(*s.CreatedSince)) + ")"
+		where += " AND " + seq + l.args.Add(c.first) +
+			" AND (seq >= " + l.args.Add(c.sure) + " OR created_at >= " + l.args.Add(column.Micros(*s.CreatedSince)) + ")"
 	}
 	sort := "" // the sequence of the index
 	if byUpdate != s.ByUpdate {
@@ -114,10 +116,10 @@ func newOrderSearch(s *order.Search, c createdRange) *orderList {
 	case states == nil:
 		l.ranges = []orderRange{{where, sort}}
 	case byExternalID || byUpdate:
-		l.ranges = []orderRange{{where + " AND COALESCE(outcome, status) || '' IN " + in(&l.args, states), sort}}
+		l.ranges = []orderRange{{where + " AND COALESCE(outcome, status) || '' IN " + db.In(&l.args, states), sort}}
 	default:
 		for _, state := range states {
-			l.ranges = append(l.ranges, orderRange{where + " AND COALESCE(outcome, status) = " + literal(state), sort})
+			l.ranges = append(l.ranges, orderRange{where + " AND COALESCE(outcome, status) = " + db.Literal(state), sort})
 		}
 	}
 	return l
@@ -157,11 +159,11 @@ func (q Queries) firstCreated(ctx context.Context, tenant access.Tenant, at time
 	low, high := int64(1), all+1
 	for low < high {
 		middle := low + (high-low)/2
-		created, err := value[int64](ctx, q, `SELECT created_at FROM orders
+		created, err := db.Value[int64](ctx, q.db, `SELECT created_at FROM orders
 			WHERE account_id = $1 AND environment = $2 AND seq >= $3 ORDER BY seq LIMIT 1`,
 			tenant.AccountID, string(tenant.Environment), middle)
 		switch {
-		case errors.Is(err, ErrNotFound), err == nil && created >= micros(at):
+		case errors.Is(err, ErrNotFound), err == nil && created >= column.Micros(at):
 			high = middle
 		case err != nil:
 			return 0, err

@@ -39,7 +39,7 @@ func TestSearchOrders_Plans(t *testing.T) {
 			test.search.Tenant = tenant
 			l := newOrderSearch(&test.search, createdRange{1, 9, 10})
 			if bySequence(&test.search) {
-				l.ranges[0].where += " AND seq <= " + l.args.add(int64(5))
+				l.ranges[0].where += " AND seq <= " + l.args.Add(int64(5))
 			}
 			counts := "SELECT COUNT(*) FROM orders WHERE " + l.ranges[0].where
 			args := append([]any(nil), l.args...)

@@ -12,6 +12,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/dump"
+	"github.com/assayhq/assay/internal/store/partition"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
@@ -169,7 +170,7 @@ func TestPartitions_Attempts(t *testing.T) {
 		return rawsql.Rows(t, target, "SELECT 'delivery_attempts_p20200501'::regclass::oid::text")[0][0]
 	}
 	was := table()
-	store.SetManyAttempts(t, 50)
+	setManyAttempts(t, 50)
 	dropped, wait, err := s.DropOldAttempts(t.Context(), before)
 	if err != nil || dropped != 1 || len(wait) != 1 || table() == was {
 		t.Errorf("%d parts dropped, %d wait: %v", dropped, len(wait), err)
@@ -199,7 +200,7 @@ func TestPartitions_Attempts(t *testing.T) {
 	if some, err := s.HasAttempts(t.Context(), before, wait...); some || err != nil {
 		t.Errorf("attempts of a part that waits are to be deleted one by one, %v", err)
 	}
-	prune := func(except ...store.AttemptPart) (n int) {
+	prune := func(except ...partition.Range) (n int) {
 		must.NoError(t, s.Update(t.Context(), func(tx *store.Tx) (err error) {
 			n, err = tx.DeleteOldAttempts(before, 1000, except...)
 			return err
@@ -209,7 +210,7 @@ func TestPartitions_Attempts(t *testing.T) {
 	if n := prune(wait...); n != 0 {
 		t.Errorf("%d attempts of a part that waits were deleted", n)
 	}
-	store.SetManyAttempts(t, 1000) // few: one by one
+	setManyAttempts(t, 1000) // few: one by one
 	dropped, wait, err = s.DropOldAttempts(t.Context(), before)
 	if err != nil || dropped != 0 || len(wait) != 0 {
 		t.Errorf("%d parts dropped, %d wait: %v", dropped, len(wait), err)
@@ -266,7 +267,7 @@ func TestPartitions_Moved(t *testing.T) {
 		past := time.Now().UTC().AddDate(0, -3, 0)
 		id := put(t, from, past, "past")
 		target := pgtest.Database(t)
-		_, err := dump.Load(t.Context(), target, bytes.NewReader(dumped(t, s)))
+		_, err := dump.Load(t.Context(), target, bytes.NewReader(storetest.Dump(t, s)))
 		must.NoError(t, err)
 		part := past.Format("deliveries_p200601") + "01"
 		got := rawsql.Rows(t, target, "SELECT tableoid::regclass::text FROM deliveries")
@@ -312,4 +313,11 @@ func TestPartitions_Plans(t *testing.T) {
 			}
 		}
 	}
+}
+
+// setManyAttempts changes how many attempts make a part one that is replaced as a whole, until the test ends.
+func setManyAttempts(t *testing.T, n int) {
+	before := partition.ManyAttempts
+	partition.ManyAttempts = n
+	t.Cleanup(func() { partition.ManyAttempts = before })
 }

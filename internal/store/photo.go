@@ -9,6 +9,8 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/store/column"
+	"github.com/assayhq/assay/internal/store/db"
 )
 
 // InsertPhotos adds uploaded photos.
@@ -18,11 +20,11 @@ func (t *Tx) InsertPhotos(photos []photo.Stored) error {
 	for i := range photos {
 		p := &photos[i]
 		args = append(args, p.Name, p.AccountID, string(p.Environment), p.SHA256, p.Bytes, p.Width, p.Height, p.OriginalName,
-			micros(p.CreatedAt))
+			column.Micros(p.CreatedAt))
 	}
-	_, err := t.exec(`INSERT INTO photos
+	_, err := t.db.Exec(`INSERT INTO photos
 		(name, account_id, environment, sha256, bytes, width, height, original_name, created_at) VALUES `+
-		tuples(len(photos), columns), args...)
+		db.Tuples(len(photos), columns), args...)
 	if err != nil {
 		return err
 	}
@@ -37,11 +39,11 @@ func (t *Tx) UsePhotos(tenant access.Tenant, names []string) (map[string]bool, e
 	}
 	const unused = "UPDATE photos SET used = 1 WHERE used = 0 AND erased_at IS NULL AND name IN "
 	text, args := photosByName(unused, tenant, names)
-	known, err := t.names(t.ctx, text+" RETURNING name", args)
+	known, err := t.names(t.Context(), text+" RETURNING name", args)
 	if err != nil || len(known) == len(names) {
 		return known, err
 	}
-	return t.KnownPhotos(t.ctx, tenant, names)
+	return t.KnownPhotos(t.Context(), tenant, names)
 }
 
 // KnownPhotos returns which of the names exist for the tenant.
@@ -51,12 +53,12 @@ func (q Queries) KnownPhotos(ctx context.Context, tenant access.Tenant, names []
 }
 
 func photosByName(text string, tenant access.Tenant, names []string) (string, []any) {
-	args := append([]any{tenant.AccountID, string(tenant.Environment)}, anys(names)...)
-	return text + list(3, len(names)) + " AND account_id = $1 AND environment = $2", args
+	args := append([]any{tenant.AccountID, string(tenant.Environment)}, db.Anys(names)...)
+	return text + db.List(3, len(names)) + " AND account_id = $1 AND environment = $2", args
 }
 
 func (q Queries) names(ctx context.Context, text string, args []any) (map[string]bool, error) {
-	names, err := column[string](ctx, q, text, args...)
+	names, err := db.Column[string](ctx, q.db, text, args...)
 	found := make(map[string]bool, len(names))
 	for _, name := range names {
 		found[name] = true
@@ -77,15 +79,16 @@ func (q Queries) Photo(ctx context.Context, name string) (*photo.Stored, error) 
 // photos returns what is known of photos, by name.
 func (q Queries) photos(ctx context.Context, names []string) (map[string]photo.Stored, error) {
 	photos := make(map[string]photo.Stored, len(names))
-	err := inBatches(names, func(names []string) error {
-		return q.rows(ctx, `SELECT name, account_id, environment, sha256, bytes, width, height, original_name, created_at,
-			used, erased_at IS NOT NULL FROM photos WHERE name IN `+list(1, len(names)), anys(names), func(scan scanner) error {
-			var p photo.Stored
-			err := scan(&p.Name, &p.AccountID, &p.Environment, &p.SHA256, &p.Bytes, &p.Width, &p.Height, &p.OriginalName,
-				asTime(&p.CreatedAt), &p.Used, &p.Erased)
-			photos[p.Name] = p
-			return err
-		})
+	err := db.InBatches(names, func(names []string) error {
+		return q.db.Rows(ctx, `SELECT name, account_id, environment, sha256, bytes, width, height, original_name, created_at,
+			used, erased_at IS NOT NULL FROM photos WHERE name IN `+db.List(1, len(names)), db.Anys(names),
+			func(scan db.Scanner) error {
+				var p photo.Stored
+				err := scan(&p.Name, &p.AccountID, &p.Environment, &p.SHA256, &p.Bytes, &p.Width, &p.Height, &p.OriginalName,
+					column.Time(&p.CreatedAt), &p.Used, &p.Erased)
+				photos[p.Name] = p
+				return err
+			})
 	})
 	return photos, err
 }
@@ -93,12 +96,12 @@ func (q Queries) photos(ctx context.Context, names []string) (map[string]photo.S
 // DeleteUnusedPhotos removes the rows of up to limit photos that no order has used and that are older than before,
 // and returns their names: the files are deleted after the transaction. An erased one is not counted any more.
 func (t *Tx) DeleteUnusedPhotos(before time.Time, limit int) ([]string, error) {
-	deleted, err := collect(t.ctx, t.Queries, func(scan scanner) (p photo.Stored, err error) {
+	deleted, err := db.Collect(t.Context(), t.db.Queries, func(scan db.Scanner) (p photo.Stored, err error) {
 		err = scan(&p.Name, &p.AccountID, &p.Environment, &p.Bytes, &p.Erased)
 		return p, err
 	}, `DELETE FROM photos WHERE name IN (
-		SELECT name FROM photos WHERE used = 0 AND created_at < $1 ORDER BY created_at LIMIT $2`+t.d.skipLocked+`)
-		AND used = 0 RETURNING name, account_id, environment, bytes, erased_at IS NOT NULL`, micros(before), limit)
+		SELECT name FROM photos WHERE used = 0 AND created_at < $1 ORDER BY created_at LIMIT $2`+t.db.Dialect.SkipLocked+`)
+		AND used = 0 RETURNING name, account_id, environment, bytes, erased_at IS NOT NULL`, column.Micros(before), limit)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +125,7 @@ func (t *Tx) countPhotos(photos []photo.Stored, sign int64) error {
 		return cmp.Or(cmp.Compare(a.AccountID, b.AccountID), cmp.Compare(a.Environment, b.Environment))
 	})
 	for _, o := range owners {
-		if _, err := t.exec(`INSERT INTO photo_totals (account_id, environment, photos, bytes) VALUES ($1, $2, $3, $4)
+		if _, err := t.db.Exec(`INSERT INTO photo_totals (account_id, environment, photos, bytes) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (account_id, environment)
 			DO UPDATE SET photos = photo_totals.photos + excluded.photos, bytes = photo_totals.bytes + excluded.bytes`,
 			o.AccountID, string(o.Environment), totals[o].Photos, totals[o].Bytes); err != nil {
@@ -135,18 +138,18 @@ func (t *Tx) countPhotos(photos []photo.Stored, sign int64) error {
 // PhotoTotals returns the totals of all accounts and environments.
 func (q Queries) PhotoTotals(ctx context.Context) (photo.Totals, error) {
 	var n photo.Totals
-	err := q.row(ctx, `SELECT CAST(COALESCE(SUM(photos), 0) AS BIGINT), CAST(COALESCE(SUM(bytes), 0) AS BIGINT)
+	err := q.db.Row(ctx, `SELECT CAST(COALESCE(SUM(photos), 0) AS BIGINT), CAST(COALESCE(SUM(bytes), 0) AS BIGINT)
 		FROM photo_totals`, nil, &n.Photos, &n.Bytes)
 	return n, err
 }
 
 // HasUnusedPhotos reports whether there are photos that no order has used and that are older than before.
 func (q Queries) HasUnusedPhotos(ctx context.Context, before time.Time) (bool, error) {
-	return q.exists(ctx, "FROM photos WHERE used = 0 AND created_at < $1", micros(before))
+	return q.db.Exists(ctx, "FROM photos WHERE used = 0 AND created_at < $1", column.Micros(before))
 }
 
 // StoredBytes returns how much the photos of an account take, in both environments.
 func (q Queries) StoredBytes(ctx context.Context, accountID string) (int64, error) {
-	return value[int64](ctx, q, `SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM photo_totals
+	return db.Value[int64](ctx, q.db, `SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM photo_totals
 		WHERE account_id = $1`, accountID)
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/assayhq/assay/internal/domain/certificate"
 	"github.com/assayhq/assay/internal/domain/credit"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/store/column"
+	"github.com/assayhq/assay/internal/store/db"
 )
 
 // The queries of this file read what internal/proof checks. Each can walk an index in its order, and no result is ever
@@ -24,7 +26,7 @@ type BalanceProof struct {
 
 // BalancesOf returns the balances of an account.
 func (q Queries) BalancesOf(ctx context.Context, accountID string) ([]BalanceProof, error) {
-	return collect(ctx, q, func(scan scanner) (b BalanceProof, err error) {
+	return db.Collect(ctx, q.db, func(scan db.Scanner) (b BalanceProof, err error) {
 		err = scan(&b.Environment, &b.Credits, &b.Orders, &b.Entries)
 		return b, err
 	}, "SELECT environment, credits, orders, entries FROM balances WHERE account_id = $1", accountID)
@@ -42,12 +44,12 @@ type EntryProof struct {
 func (q Queries) EachEntry(
 	ctx context.Context, accountID string, env access.Environment, f func(*EntryProof) error,
 ) error {
-	return q.rows(ctx, `SELECT e.id, e.seq, e.kind, e.amount, e.balance_after, e.order_id, e.charge_id,
+	return q.db.Rows(ctx, `SELECT e.id, e.seq, e.kind, e.amount, e.balance_after, e.order_id, e.charge_id,
 		o.account_id, o.environment,
 		c.kind, c.order_id, c.account_id, c.environment, c.amount FROM ledger_entries AS e
 		LEFT JOIN orders AS o ON o.id = e.order_id LEFT JOIN ledger_entries AS c ON c.id = e.charge_id
 		WHERE e.account_id = $1 AND e.environment = $2 ORDER BY e.seq`, []any{accountID, string(env)},
-		func(scan scanner) error {
+		func(scan db.Scanner) error {
 			e := EntryProof{Entry: credit.Entry{AccountID: accountID, Environment: env}}
 			var orderID, chargeID, orderAccount, orderEnv, chargeKind, chargeOrder, chargeAccount, chargeEnv sql.NullString
 			var chargeAmount sql.NullInt64
@@ -93,8 +95,8 @@ type OrderProof struct {
 func (q Queries) EachOrder(
 	ctx context.Context, accountID string, env access.Environment, f func(*OrderProof) error,
 ) error {
-	return q.rows(ctx, `SELECT o.id, o.seq, o.number, o.price, o.status, o.outcome, o.category_code, o.brand_code, o.facts,
-			o.creation,
+	return q.db.Rows(ctx, `SELECT o.id, o.seq, o.number, o.price, o.status, o.outcome, o.category_code, o.brand_code,
+			o.facts, o.creation,
 			(SELECT e.details FROM order_events AS e WHERE e.order_id = o.id AND e.event = 'completed'
 				ORDER BY e.seq DESC LIMIT 1),
 			(SELECT e.event FROM order_events AS e WHERE e.order_id = o.id AND e.event <> 'certificate-revoked'
@@ -104,20 +106,20 @@ func (q Queries) EachOrder(
 		LEFT JOIN ledger_entries AS r ON r.charge_id = l.id
 		LEFT JOIN certificates AS c ON c.id = o.certificate_id
 		WHERE o.account_id = $1 AND o.environment = $2 ORDER BY o.seq`, []any{accountID, string(env)},
-		func(scan scanner) error {
+		func(scan db.Scanner) error {
 			var o OrderProof
 			var created, certified, document, keyID string
-			if err := scan(&o.ID, &o.Seq, &o.Number, &o.Price, &o.Status, asText(&o.Outcome), &o.CategoryCode,
-				&o.BrandCode, &o.Facts, &created, asText(&o.Verdict), asText(&o.LastStep), asText(&o.CertificateID),
-				asText(&certified), asText(&document), asText(&o.Signature), asText(&keyID), asText(&o.ChargeID), &o.ChargeAmount,
-				asText(&o.RefundID)); err != nil {
+			if err := scan(&o.ID, &o.Seq, &o.Number, &o.Price, &o.Status, column.Text(&o.Outcome), &o.CategoryCode,
+				&o.BrandCode, &o.Facts, &created, column.Text(&o.Verdict), column.Text(&o.LastStep), column.Text(&o.CertificateID),
+				column.Text(&certified), column.Text(&document), column.Text(&o.Signature), column.Text(&keyID),
+				column.Text(&o.ChargeID), &o.ChargeAmount, column.Text(&o.RefundID)); err != nil {
 				return err
 			}
 			o.Created = decodeCreation(created, new(creation))
 			if certified != "" {
 				o.Certificate = &certificate.Issued{ID: o.CertificateID, OrderID: certified}
 				o.Certificate.Document, o.Certificate.KeyID = []byte(document), keyID
-				if raw, err := binaryOf(o.Signature); err == nil { // else the signature does not hold
+				if raw, err := column.DecodeBytes(o.Signature); err == nil { // else the signature does not hold
 					o.Certificate.Signature = raw
 				}
 			}
@@ -128,8 +130,8 @@ func (q Queries) EachOrder(
 // TimelineGaps calls f for every order whose timeline has other numbers than those from 1 on: how many steps there are,
 // and the last number.
 func (q Queries) TimelineGaps(ctx context.Context, f func(orderID string, steps, last int64)) error {
-	return q.rows(ctx, `SELECT order_id, COUNT(*), MAX(seq) FROM order_events GROUP BY order_id
-		HAVING COUNT(*) <> MAX(seq) OR MIN(seq) <> 1 ORDER BY order_id`, nil, func(scan scanner) error {
+	return q.db.Rows(ctx, `SELECT order_id, COUNT(*), MAX(seq) FROM order_events GROUP BY order_id
+		HAVING COUNT(*) <> MAX(seq) OR MIN(seq) <> 1 ORDER BY order_id`, nil, func(scan db.Scanner) error {
 		var orderID string
 		var steps, last int64
 		err := scan(&orderID, &steps, &last)
@@ -149,13 +151,13 @@ type RevokedProof struct {
 
 // EachRevoked calls f for every certificate that is revoked and that its order has.
 func (q Queries) EachRevoked(ctx context.Context, f func(RevokedProof)) error {
-	return q.rows(ctx, `SELECT c.id, c.order_id, c.revoked_reason,
+	return q.db.Rows(ctx, `SELECT c.id, c.order_id, c.revoked_reason,
 			(SELECT e.details FROM order_events AS e WHERE e.order_id = c.order_id AND e.event = 'certificate-revoked'
 				ORDER BY e.seq DESC LIMIT 1)
 		FROM certificates AS c JOIN orders AS o ON o.id = c.order_id AND o.certificate_id = c.id
-		WHERE c.revoked_at IS NOT NULL ORDER BY c.id`, nil, func(scan scanner) error {
+		WHERE c.revoked_at IS NOT NULL ORDER BY c.id`, nil, func(scan db.Scanner) error {
 		var r RevokedProof
-		err := scan(&r.ID, &r.OrderID, &r.Reason, asText(&r.Step))
+		err := scan(&r.ID, &r.OrderID, &r.Reason, column.Text(&r.Step))
 		if err == nil {
 			f(r)
 		}
@@ -166,13 +168,13 @@ func (q Queries) EachRevoked(ctx context.Context, f func(RevokedProof)) error {
 // StrayCertificates calls f for every certificate in force that its order does not have, and for those of Live orders
 // that are in force although the timeline says that they were revoked.
 func (q Queries) StrayCertificates(ctx context.Context, f func(id, orderID string, revoked bool) error) error {
-	return q.rows(ctx,
+	return q.db.Rows(ctx,
 		`SELECT c.id, c.order_id, CASE WHEN o.certificate_id = c.id AND o.outcome = 'authentic' THEN 1 ELSE 0 END
 		FROM certificates AS c LEFT JOIN orders AS o ON o.id = c.order_id
 		WHERE c.revoked_at IS NULL AND (o.id IS NULL OR o.outcome IS NULL OR o.outcome <> 'authentic'
 			OR o.certificate_id IS NULL OR o.certificate_id <> c.id OR o.environment = 'live' AND EXISTS
 				(SELECT 1 FROM order_events AS e WHERE e.order_id = o.id AND e.event = 'certificate-revoked'))
-		ORDER BY c.id`, nil, func(scan scanner) error {
+		ORDER BY c.id`, nil, func(scan db.Scanner) error {
 			var id, orderID string
 			var own int
 			if err := scan(&id, &orderID, &own); err != nil {
@@ -184,25 +186,25 @@ func (q Queries) StrayCertificates(ctx context.Context, f func(id, orderID strin
 
 // ProofRows returns how many ledger entries, orders and entries of accounts' logs there are, as their counters say.
 func (q Queries) ProofRows(ctx context.Context) (int64, error) {
-	return value[int64](ctx, q, `SELECT (SELECT COALESCE(SUM(entries + orders), 0) FROM balances) +
+	return db.Value[int64](ctx, q.db, `SELECT (SELECT COALESCE(SUM(entries + orders), 0) FROM balances) +
 		(SELECT COALESCE(SUM(audit_count + portal_count - portal_gone), 0) FROM accounts)`)
 }
 
 // CertificateCount returns how many certificates there are.
 func (q Queries) CertificateCount(ctx context.Context) (int64, error) {
-	return value[int64](ctx, q, "SELECT COUNT(*) FROM certificates")
+	return db.Value[int64](ctx, q.db, "SELECT COUNT(*) FROM certificates")
 }
 
 // LiveResults returns how many Live orders of an account have ended in each result, counted one by one, and what the
 // counters of results say.
 func (q Queries) LiveResults(ctx context.Context, accountID string) (counted, kept map[string]int64, err error) {
-	counted, err = pairs[string, int64](ctx, q, `SELECT COALESCE(outcome, status), COUNT(*) FROM orders
+	counted, err = db.Pairs[string, int64](ctx, q.db, `SELECT COALESCE(outcome, status), COUNT(*) FROM orders
 		WHERE account_id = $1 AND environment = 'live' AND ended_at IS NOT NULL GROUP BY COALESCE(outcome, status)`,
 		accountID)
 	if err != nil {
 		return nil, nil, err
 	}
-	kept, err = pairs[string, int64](ctx, q, `SELECT result, CAST(SUM(orders) AS BIGINT) FROM order_results
+	kept, err = db.Pairs[string, int64](ctx, q.db, `SELECT result, CAST(SUM(orders) AS BIGINT) FROM order_results
 		WHERE account_id = $1 AND environment = 'live' GROUP BY result`, accountID)
 	return counted, kept, err
 }
@@ -210,7 +212,7 @@ func (q Queries) LiveResults(ctx context.Context, accountID string) (counted, ke
 // EachStaffAction calls f for the entries of the log of administration in their sequence, each with the stored text of
 // its details.
 func (q Queries) EachStaffAction(ctx context.Context, f func(a *audit.Action, details string) error) error {
-	return q.rows(ctx, "SELECT "+actionColumns+" FROM staff_actions ORDER BY seq", nil, func(scan scanner) error {
+	return q.db.Rows(ctx, "SELECT "+actionColumns+" FROM staff_actions ORDER BY seq", nil, func(scan db.Scanner) error {
 		a, details, err := scanStoredAction(scan)
 		if err != nil {
 			return err
@@ -222,13 +224,14 @@ func (q Queries) EachStaffAction(ctx context.Context, f func(a *audit.Action, de
 // EntryHash returns the hash of the entry of a chain that has the number of the head, or ErrNotFound.
 func (q Queries) EntryHash(ctx context.Context, h audit.Head) (string, error) {
 	if h.AccountID == "" {
-		return value[string](ctx, q, "SELECT hash FROM staff_actions WHERE seq = $1", h.Number)
+		return db.Value[string](ctx, q.db, "SELECT hash FROM staff_actions WHERE seq = $1", h.Number)
 	}
 	table := "audit_events"
 	if h.Chain == audit.OfThePortal {
 		table = "portal_events"
 	}
-	return value[string](ctx, q, "SELECT hash FROM "+table+" WHERE account_id = $1 AND seq = $2", h.AccountID, h.Number)
+	return db.Value[string](ctx, q.db, "SELECT hash FROM "+table+" WHERE account_id = $1 AND seq = $2", h.AccountID,
+		h.Number)
 }
 
 // EachAuditEvent calls f for the events of the audit log of an account in their sequence, each with the stored text of
@@ -243,9 +246,9 @@ func (q Queries) EachAuditEvent(
 func (q Queries) EachEvent(
 	ctx context.Context, of audit.Log, accountID string, f func(e *audit.Event, metadata string) error,
 ) error {
-	return q.rows(ctx, "SELECT "+auditColumns+" FROM "+accountLogs[of].table+" WHERE account_id = $1 ORDER BY seq",
+	return q.db.Rows(ctx, "SELECT "+auditColumns+" FROM "+accountLogs[of].table+" WHERE account_id = $1 ORDER BY seq",
 		[]any{accountID},
-		func(scan scanner) error {
+		func(scan db.Scanner) error {
 			e, metadata, err := scanStoredEvent(scan)
 			if err != nil {
 				return err
@@ -256,19 +259,18 @@ func (q Queries) EachEvent(
 
 // LiveOrderCounts returns how many Live orders are in each status, counted one by one, and what the counters say that
 // the lists of the desk read; those of due days stand in for others where they are wrong. Queued orders have no
-// counter: they
-// are what is in no other status.
+// counter: they are what is in no other status.
 func (q Queries) LiveOrderCounts(ctx context.Context) (counted, kept map[order.Status]int64, err error) {
-	read := pairs[order.Status, int64]
-	counted, err = read(ctx, q, "SELECT status, COUNT(*) FROM orders WHERE environment = 'live' GROUP BY status")
+	read := db.Pairs[order.Status, int64]
+	counted, err = read(ctx, q.db, "SELECT status, COUNT(*) FROM orders WHERE environment = 'live' GROUP BY status")
 	if err != nil {
 		return nil, nil, err
 	}
 	const sums = "SELECT status, CAST(SUM(orders) AS BIGINT) FROM "
-	if kept, err = read(ctx, q, sums+"live_order_counts GROUP BY status"); err != nil {
+	if kept, err = read(ctx, q.db, sums+"live_order_counts GROUP BY status"); err != nil {
 		return nil, nil, err
 	}
-	byDay, err := read(ctx, q, sums+"live_ended_due_days GROUP BY status")
+	byDay, err := read(ctx, q.db, sums+"live_ended_due_days GROUP BY status")
 	for _, s := range endedStatuses {
 		if byDay[s] != counted[s] {
 			kept[s] = byDay[s]
@@ -279,7 +281,7 @@ func (q Queries) LiveOrderCounts(ctx context.Context) (counted, kept map[order.S
 
 // LastOrderID returns the greatest id of an order; empty when there is none.
 func (q Queries) LastOrderID(ctx context.Context) (string, error) {
-	return value[string](ctx, q, "SELECT COALESCE(MAX(id), '') FROM orders")
+	return db.Value[string](ctx, q.db, "SELECT COALESCE(MAX(id), '') FROM orders")
 }
 
 // BrokenReference is a row that refers to a row that does not exist.
@@ -292,10 +294,10 @@ type BrokenReference struct {
 // BrokenReferences calls f for every row whose foreign key refers to a row that does not exist. PostgreSQL does not let
 // that happen; a SQLite file can be written by any program, which may not have asked for foreign keys.
 func (q Queries) BrokenReferences(ctx context.Context, f func(BrokenReference) error) error {
-	if q.d != &sqliteDialect {
+	if q.db.Dialect != &db.SQLite {
 		return nil
 	}
-	return q.rows(ctx, "PRAGMA foreign_key_check", nil, func(scan scanner) error {
+	return q.db.Rows(ctx, "PRAGMA foreign_key_check", nil, func(scan db.Scanner) error {
 		var r BrokenReference
 		var id, key sql.NullInt64
 		if err := scan(&r.Table, &id, &r.Parent, &key); err != nil {

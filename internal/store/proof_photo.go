@@ -6,6 +6,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/certificate"
 	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/store/db"
 )
 
 // OrderPhotoProof is a photo of an order with what is known of it.
@@ -35,8 +36,8 @@ func (q Queries) OrderPhotosAfter(
 		p.OrderID, p.Name, p.IndexCode = orderID, name, indexCode
 		photos, names = append(photos, p), append(names, name)
 	}
-	if err := q.rows(ctx, `SELECT id, account_id, environment, creation FROM orders
-		WHERE id > $1 AND id <= $2 ORDER BY id LIMIT $3`, []any{id, last, limit}, func(scan scanner) error {
+	if err := q.db.Rows(ctx, `SELECT id, account_id, environment, creation FROM orders
+		WHERE id > $1 AND id <= $2 ORDER BY id LIMIT $3`, []any{id, last, limit}, func(scan db.Scanner) error {
 		var p OrderPhotoProof
 		var text string
 		if err := scan(&next, &p.AccountID, &p.Environment, &text); err != nil {
@@ -52,8 +53,8 @@ func (q Queries) OrderPhotosAfter(
 	}); err != nil {
 		return nil, "", err
 	}
-	if err := q.rows(ctx, `SELECT order_id, photo, index_code FROM order_photos WHERE order_id > $1 AND order_id <= $2
-		AND photo IS NOT NULL ORDER BY order_id, round, position`, []any{id, next}, func(scan scanner) error {
+	if err := q.db.Rows(ctx, `SELECT order_id, photo, index_code FROM order_photos WHERE order_id > $1 AND order_id <= $2
+		AND photo IS NOT NULL ORDER BY order_id, round, position`, []any{id, next}, func(scan db.Scanner) error {
 		var orderID, name, indexCode string
 		err := scan(&orderID, &name, &indexCode)
 		add(orderID, name, indexCode)
@@ -76,9 +77,9 @@ func (q Queries) OrderPhotosAfter(
 // last, by order.
 func (q Queries) CertifiedPhotos(ctx context.Context, id, last string) (map[string]*certificate.Issued, error) {
 	found := make(map[string]*certificate.Issued)
-	return found, q.rows(ctx, `SELECT o.id, c.id, c.document FROM orders AS o JOIN certificates AS c
+	return found, q.db.Rows(ctx, `SELECT o.id, c.id, c.document FROM orders AS o JOIN certificates AS c
 		ON c.id = o.certificate_id WHERE o.id > $1 AND o.id <= $2 AND o.outcome = 'authentic'`, []any{id, last},
-		func(scan scanner) error {
+		func(scan db.Scanner) error {
 			c := new(certificate.Issued)
 			var document string
 			err := scan(&c.OrderID, &c.ID, &document)
@@ -96,13 +97,13 @@ type PhotoTotalsProof struct {
 
 // WrongPhotoTotals calls f for every account and environment whose totals of photos are not what is there.
 func (q Queries) WrongPhotoTotals(ctx context.Context, f func(PhotoTotalsProof)) error {
-	return q.rows(ctx, `SELECT account_id, environment, CAST(SUM(photos) AS BIGINT), CAST(SUM(bytes) AS BIGINT),
+	return q.db.Rows(ctx, `SELECT account_id, environment, CAST(SUM(photos) AS BIGINT), CAST(SUM(bytes) AS BIGINT),
 			CAST(SUM(kept_photos) AS BIGINT), CAST(SUM(kept_bytes) AS BIGINT) FROM (
 			SELECT account_id, environment, COUNT(*) AS photos, SUM(bytes) AS bytes, 0 AS kept_photos, 0 AS kept_bytes
 				FROM photos WHERE erased_at IS NULL GROUP BY account_id, environment
 			UNION ALL SELECT account_id, environment, 0, 0, photos, bytes FROM photo_totals) AS found
 		GROUP BY account_id, environment HAVING SUM(photos) <> SUM(kept_photos) OR SUM(bytes) <> SUM(kept_bytes)
-		ORDER BY account_id, environment`, nil, func(scan scanner) error {
+		ORDER BY account_id, environment`, nil, func(scan db.Scanner) error {
 		var p PhotoTotalsProof
 		err := scan(&p.AccountID, &p.Environment, &p.Counted.Photos, &p.Counted.Bytes, &p.Kept.Photos, &p.Kept.Bytes)
 		if err == nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/store/db"
 )
 
 // storedTexts are the texts that the program reads besides those of orders and logs, each with the way in which that is
@@ -51,7 +52,7 @@ func (q Queries) UnreadableTexts(
 	ctx context.Context, large bool, figures func(text string) error, f func(table, id string, cause error),
 ) error {
 	look := func(table, id, column string, read func(text string) error) error {
-		return q.rows(ctx, "SELECT "+id+", "+column+" FROM "+table, nil, func(scan scanner) error {
+		return q.db.Rows(ctx, "SELECT "+id+", "+column+" FROM "+table, nil, func(scan db.Scanner) error {
 			var id, text string
 			if err := scan(&id, &text); err != nil {
 				return err
@@ -78,7 +79,7 @@ func (q Queries) UnreadableTexts(
 
 // UnreadableSteps calls f for every step in the timelines of orders whose details cannot be read.
 func (q Queries) UnreadableSteps(ctx context.Context, f func(orderID, event string)) error {
-	return q.rows(ctx, "SELECT order_id, event, details FROM order_events", nil, func(scan scanner) error {
+	return q.db.Rows(ctx, "SELECT order_id, event, details FROM order_events", nil, func(scan db.Scanner) error {
 		var orderID, event, details string
 		if err := scan(&orderID, &event, &details); err != nil {
 			return err

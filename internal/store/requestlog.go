@@ -9,6 +9,8 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/requestlog"
+	"github.com/assayhq/assay/internal/store/db"
+	"github.com/assayhq/assay/internal/store/partition"
 )
 
 // oldBlocks is how many of the oldest blocks are looked at when a tenant has too many requests: with each new one.
@@ -17,7 +19,7 @@ const oldBlocks = 8
 // InsertRequests stores blocks of the request log. Of a tenant with more than most requests the oldest are deleted.
 func (t *Tx) InsertRequests(blocks []*requestlog.Block, most int64) error {
 	for _, b := range blocks {
-		seq, err := value[int64](t.ctx, t.Queries, `INSERT INTO request_log
+		seq, err := db.Value[int64](t.Context(), t.db.Queries, `INSERT INTO request_log
 			(id, account_id, environment, first_id, requests, seq, body)
 			VALUES ($1, $2, $3, $4, $5, CAST($5 AS BIGINT) + COALESCE((SELECT newest.seq FROM request_log AS newest
 				WHERE newest.account_id = $2 AND newest.environment = $3 ORDER BY newest.id DESC LIMIT 1), 0), $6)
@@ -40,7 +42,7 @@ func (t *Tx) InsertRequests(blocks []*requestlog.Block, most int64) error {
 
 // deleteSurplus deletes the oldest blocks of a tenant, as far as a number in its sequence.
 func (t *Tx) deleteSurplus(tenant access.Tenant, upTo int64) error {
-	_, err := t.exec(`DELETE FROM request_log WHERE id IN (SELECT id FROM request_log
+	_, err := t.db.Exec(`DELETE FROM request_log WHERE id IN (SELECT id FROM request_log
 		WHERE account_id = $1 AND environment = $2 ORDER BY id LIMIT $3) AND seq <= $4`,
 		tenant.AccountID, string(tenant.Environment), oldBlocks, upTo)
 	return err
@@ -57,15 +59,15 @@ type StoredBlock struct {
 func (q Queries) RequestBlocks(
 	ctx context.Context, tenant access.Tenant, after, until, before uuid.UUID, limit int,
 ) ([]StoredBlock, error) {
-	args := arguments{tenant.AccountID, string(tenant.Environment), limit, until.String()}
+	args := db.Arguments{tenant.AccountID, string(tenant.Environment), limit, until.String()}
 	where := ""
 	if after != uuid.Nil {
-		where += " AND id < " + args.add(after.String())
+		where += " AND id < " + args.Add(after.String())
 	}
 	if before != uuid.Nil {
-		where += " AND first_id < " + args.add(before.String())
+		where += " AND first_id < " + args.Add(before.String())
 	}
-	return collect(ctx, q, func(scan scanner) (b StoredBlock, err error) {
+	return db.Collect(ctx, q.db, func(scan db.Scanner) (b StoredBlock, err error) {
 		var first, last string
 		if err = scan(&first, &last, &b.Body); err != nil {
 			return b, err
@@ -80,14 +82,14 @@ func (q Queries) RequestBlocks(
 
 // HasRequests reports whether there are requests from before the time that DeleteOldRequests would delete.
 func (q Queries) HasRequests(ctx context.Context, before time.Time) (bool, error) {
-	return q.exists(ctx, "FROM "+q.rest("request_log")+" WHERE id < $1", FirstID(before))
+	return q.db.Exists(ctx, "FROM "+partition.Rest(q.db.Dialect, "request_log")+" WHERE id < $1", FirstID(before))
 }
 
 // DeleteOldRequests deletes up to limit blocks of requests from before the time, the oldest first, and returns how
 // many. In PostgreSQL those are deleted that belong to no part; the others go with it, see DropOldRequests.
 func (t *Tx) DeleteOldRequests(before time.Time, limit int) (int, error) {
-	from := t.rest("request_log")
-	n, err := t.exec("DELETE FROM "+from+" WHERE id IN (SELECT id FROM "+from+" WHERE id < $1 ORDER BY id LIMIT $2)",
+	from := partition.Rest(t.db.Dialect, "request_log")
+	n, err := t.db.Exec("DELETE FROM "+from+" WHERE id IN (SELECT id FROM "+from+" WHERE id < $1 ORDER BY id LIMIT $2)",
 		FirstID(before), limit)
 	return int(n), err
 }

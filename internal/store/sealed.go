@@ -3,26 +3,29 @@ package store
 import (
 	"context"
 	"time"
+
+	"github.com/assayhq/assay/internal/store/column"
+	"github.com/assayhq/assay/internal/store/db"
 )
 
 // SealedKeys returns the random keys that the installation keeps, sealed, by label.
 func (q Queries) SealedKeys(ctx context.Context) (map[string]string, error) {
-	return pairs[string, string](ctx, q, "SELECT id, sealed FROM sealed_keys")
+	return db.Pairs[string, string](ctx, q.db, "SELECT id, sealed FROM sealed_keys")
 }
 
 // Begun returns when the installation was begun, which a backup keeps; zero: it is not yet.
 func (q Queries) Begun(ctx context.Context) (time.Time, error) {
-	at, err := value[int64](ctx, q, "SELECT COALESCE(MIN(created_at), 0) FROM sealed_keys")
+	at, err := db.Value[int64](ctx, q.db, "SELECT COALESCE(MIN(created_at), 0) FROM sealed_keys")
 	if err != nil || at == 0 {
 		return time.Time{}, err
 	}
-	return timeOf(at), nil
+	return column.TimeOf(at), nil
 }
 
 // InsertSealedKey keeps a key, unless one with the label is kept already.
 func (t *Tx) InsertSealedKey(label, sealed string, at time.Time) error {
-	_, err := t.exec("INSERT INTO sealed_keys (id, sealed, created_at) VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING",
-		label, sealed, micros(at))
+	_, err := t.db.Exec("INSERT INTO sealed_keys (id, sealed, created_at) VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING",
+		label, sealed, column.Micros(at))
 	return err
 }
 
@@ -51,7 +54,7 @@ func (q Queries) SealedAfter(
 	if prefix == "" {
 		prefix = " " // no sealed value begins with it
 	}
-	return collect(ctx, q, func(scan scanner) (v SealedValue, err error) {
+	return db.Collect(ctx, q.db, func(scan db.Scanner) (v SealedValue, err error) {
 		err = scan(&v.ID, &v.Sealed)
 		return v, err
 	}, "SELECT "+c.id+", "+c.sealed+" FROM "+c.table+" WHERE "+c.id+" > $1 AND "+c.sealed+" <> ''"+
@@ -63,12 +66,12 @@ func (q Queries) CountSealed(ctx context.Context, c SealedColumn, prefix string)
 	if prefix == "" {
 		prefix = " "
 	}
-	return value[int64](ctx, q,
+	return db.Value[int64](ctx, q.db,
 		"SELECT COUNT(*) FROM "+c.table+" WHERE "+c.sealed+" <> '' AND "+c.sealed+" NOT LIKE $1", prefix+"%")
 }
 
 // Reseal replaces a sealed value, or returns ErrNotFound where it has changed meanwhile.
 func (t *Tx) Reseal(c SealedColumn, v SealedValue, sealed string) error {
-	return t.one("UPDATE "+c.table+" SET "+c.sealed+" = $1 WHERE "+c.id+" = $2 AND "+c.sealed+" = $3",
+	return t.db.One("UPDATE "+c.table+" SET "+c.sealed+" = $1 WHERE "+c.id+" = $2 AND "+c.sealed+" = $3",
 		sealed, v.ID, v.Sealed)
 }

@@ -5,13 +5,16 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/store/column"
+	"github.com/assayhq/assay/internal/store/db"
 )
 
 // InsertSession adds a session by the hash of its secret.
 func (t *Tx) InsertSession(s *access.Session, hash string) error {
-	return t.insert("sessions ("+sessionColumns+", token_hash)", s.ID, string(s.Audience), s.UserID, textOrNull(s.IP),
-		textOrNull(s.UserAgent), micros(s.CreatedAt), micros(s.LastSeenAt), micros(s.ExpiresAt),
-		micros(s.ConfirmedAt), flag(s.Factor), nil, hash)
+	return t.db.Insert("sessions ("+sessionColumns+", token_hash)", s.ID, string(s.Audience), s.UserID,
+		column.TextOrNull(s.IP),
+		column.TextOrNull(s.UserAgent), column.Micros(s.CreatedAt), column.Micros(s.LastSeenAt), column.Micros(s.ExpiresAt),
+		column.Micros(s.ConfirmedAt), column.Flag(s.Factor), nil, hash)
 }
 
 const sessionColumns = "id, audience, user_id, ip, user_agent, created_at, last_seen_at, expires_at, " +
@@ -19,7 +22,7 @@ const sessionColumns = "id, audience, user_id, ip, user_agent, created_at, last_
 
 // SessionByHash returns the session of an audience whose secret has the hash, ended or not.
 func (q Queries) SessionByHash(ctx context.Context, audience access.Audience, hash string) (*access.Session, error) {
-	return first(q.sessions(ctx, "SELECT "+sessionColumns+" FROM sessions WHERE token_hash = $1 AND audience = $2",
+	return db.First(q.sessions(ctx, "SELECT "+sessionColumns+" FROM sessions WHERE token_hash = $1 AND audience = $2",
 		hash, string(audience)))
 }
 
@@ -28,27 +31,29 @@ func (q Queries) Sessions(
 	ctx context.Context, audience access.Audience, userID string, now time.Time,
 ) ([]*access.Session, error) {
 	return q.sessions(ctx, "SELECT "+sessionColumns+` FROM sessions WHERE audience = $1 AND user_id = $2
-		AND expires_at > $3 ORDER BY created_at DESC, id DESC`, string(audience), userID, micros(now))
+		AND expires_at > $3 ORDER BY created_at DESC, id DESC`, string(audience), userID, column.Micros(now))
 }
 
 func (q Queries) sessions(ctx context.Context, text string, args ...any) ([]*access.Session, error) {
-	return collect(ctx, q, func(scan scanner) (*access.Session, error) {
+	return db.Collect(ctx, q.db, func(scan db.Scanner) (*access.Session, error) {
 		s := new(access.Session)
-		return s, scan(&s.ID, &s.Audience, &s.UserID, asText(&s.IP), asText(&s.UserAgent), asTime(&s.CreatedAt),
-			asTime(&s.LastSeenAt), asTime(&s.ExpiresAt), asTime(&s.ConfirmedAt), &s.Factor, asTime(&s.PasskeyAt))
+		return s, scan(&s.ID, &s.Audience, &s.UserID, column.Text(&s.IP), column.Text(&s.UserAgent),
+			column.Time(&s.CreatedAt),
+			column.Time(&s.LastSeenAt), column.Time(&s.ExpiresAt), column.Time(&s.ConfirmedAt), &s.Factor,
+			column.Time(&s.PasskeyAt))
 	}, text, args...)
 }
 
 // TouchSession stores the last use of a session. One that is gone meanwhile stays gone.
 func (t *Tx) TouchSession(s *access.Session) error {
-	_, err := t.exec("UPDATE sessions SET last_seen_at = $1, expires_at = $2 WHERE id = $3 AND last_seen_at < $1",
-		micros(s.LastSeenAt), micros(s.ExpiresAt), s.ID)
+	_, err := t.db.Exec("UPDATE sessions SET last_seen_at = $1, expires_at = $2 WHERE id = $3 AND last_seen_at < $1",
+		column.Micros(s.LastSeenAt), column.Micros(s.ExpiresAt), s.ID)
 	return err
 }
 
 // ConfirmSession notes that the person of a session has proved who they are.
 func (t *Tx) ConfirmSession(id string, now time.Time) error {
-	_, err := t.exec("UPDATE sessions SET confirmed_at = $1 WHERE id = $2", micros(now), id)
+	_, err := t.db.Exec("UPDATE sessions SET confirmed_at = $1 WHERE id = $2", column.Micros(now), id)
 	return err
 }
 
@@ -56,53 +61,53 @@ func (t *Tx) ConfirmSession(id string, now time.Time) error {
 // to count any more.
 func (t *Tx) ProveSession(id string, at *time.Time) error {
 	if at == nil {
-		_, err := t.exec("UPDATE sessions SET passkey_at = NULL WHERE id = $1", id)
+		_, err := t.db.Exec("UPDATE sessions SET passkey_at = NULL WHERE id = $1", id)
 		return err
 	}
-	_, err := t.exec("UPDATE sessions SET confirmed_at = $1, passkey_at = $1 WHERE id = $2", micros(*at), id)
+	_, err := t.db.Exec("UPDATE sessions SET confirmed_at = $1, passkey_at = $1 WHERE id = $2", column.Micros(*at), id)
 	return err
 }
 
 // SetSessionFactor notes that the person of a session has a second factor now, which they have proved.
 func (t *Tx) SetSessionFactor(id string) error {
-	_, err := t.exec("UPDATE sessions SET factor = 1 WHERE id = $1", id)
+	_, err := t.db.Exec("UPDATE sessions SET factor = 1 WHERE id = $1", id)
 	return err
 }
 
 // HoldSession keeps a session of a user from ending before the transaction does, or returns ErrNotFound when it has
 // ended.
 func (t *Tx) HoldSession(audience access.Audience, userID, id string) error {
-	return t.one("UPDATE sessions SET user_id = user_id WHERE id = $1 AND audience = $2 AND user_id = $3",
+	return t.db.One("UPDATE sessions SET user_id = user_id WHERE id = $1 AND audience = $2 AND user_id = $3",
 		id, string(audience), userID)
 }
 
 // DeleteSession ends one session of a user, or returns ErrNotFound.
 func (t *Tx) DeleteSession(audience access.Audience, userID, id string) error {
-	return t.one("DELETE FROM sessions WHERE id = $1 AND audience = $2 AND user_id = $3", id, string(audience), userID)
+	return t.db.One("DELETE FROM sessions WHERE id = $1 AND audience = $2 AND user_id = $3", id, string(audience), userID)
 }
 
 // DeleteSessions ends all sessions of a user except one, which may be empty, and returns how many.
 func (t *Tx) DeleteSessions(audience access.Audience, userID, exceptID string) (int64, error) {
-	return t.exec("DELETE FROM sessions WHERE audience = $1 AND user_id = $2 AND id <> $3",
+	return t.db.Exec("DELETE FROM sessions WHERE audience = $1 AND user_id = $2 AND id <> $3",
 		string(audience), userID, exceptID)
 }
 
 // DeleteExpiredSessions removes up to limit sessions that have ended, and returns how many.
 func (t *Tx) DeleteExpiredSessions(now time.Time, limit int) (int64, error) {
-	return t.exec(`DELETE FROM sessions WHERE id IN (SELECT id FROM sessions
-		WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2`+t.d.skipLocked+")", micros(now), limit)
+	return t.db.Exec(`DELETE FROM sessions WHERE id IN (SELECT id FROM sessions
+		WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2`+t.db.Dialect.SkipLocked+")", column.Micros(now), limit)
 }
 
 // CountUnknownSignIn counts an attempt to sign in with an email that nobody has, with about as much work as the audit
 // log has with the others: how long an answer takes must not tell which emails exist.
 func (t *Tx) CountUnknownSignIn() error {
-	_, err := t.exec(`INSERT INTO unknown_sign_ins (id, attempts) VALUES (1, 1)
+	_, err := t.db.Exec(`INSERT INTO unknown_sign_ins (id, attempts) VALUES (1, 1)
 		ON CONFLICT (id) DO UPDATE SET attempts = unknown_sign_ins.attempts + 1`)
 	if err != nil {
 		return err
 	}
 	for range 2 {
-		if _, err := t.exec("UPDATE unknown_sign_ins SET attempts = attempts WHERE id = 1"); err != nil {
+		if _, err := t.db.Exec("UPDATE unknown_sign_ins SET attempts = attempts WHERE id = 1"); err != nil {
 			return err
 		}
 	}

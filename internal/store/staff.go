@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/store/column"
+	"github.com/assayhq/assay/internal/store/db"
 )
 
 // StaffToken is what is kept of a token for the desk API.
@@ -20,9 +22,9 @@ func (t *Tx) InsertStaff(s *access.Staff, token StaffToken) error {
 	if token.Hash == "" {
 		token.Hash = noToken + s.ID
 	}
-	return t.insert(`staff (id, email, name, role, password_hash, token_hash, token_networks, token_expires_at,
+	return t.db.Insert(`staff (id, email, name, role, password_hash, token_hash, token_networks, token_expires_at,
 		created_at)`, s.ID, s.Email, s.Name, string(s.Role), s.PasswordHash, token.Hash, token.Networks.String(),
-		microsOrNull(token.ExpiresAt), micros(s.CreatedAt))
+		column.MicrosOrNull(token.ExpiresAt), column.Micros(s.CreatedAt))
 }
 
 const staffColumns = "id, email, name, role, password_hash, created_at, deactivated_at"
@@ -41,9 +43,9 @@ func (q Queries) StaffByEmail(ctx context.Context, email string) (*access.Staff,
 func (q Queries) StaffByToken(ctx context.Context, tokenHash string) (*access.Staff, StaffToken, error) {
 	var networks string
 	token := StaffToken{Hash: tokenHash}
-	s, err := first(collect(ctx, q, func(scan scanner) (*access.Staff, error) {
+	s, err := db.First(db.Collect(ctx, q.db, func(scan db.Scanner) (*access.Staff, error) {
 		s := new(access.Staff)
-		return s, scanStaff(scan, s, &networks, asTimeOrNil(&token.ExpiresAt))
+		return s, scanStaff(scan, s, &networks, column.TimeOrNil(&token.ExpiresAt))
 	}, "SELECT "+staffColumns+", token_networks, token_expires_at FROM staff WHERE token_hash = $1", tokenHash))
 	if err != nil {
 		return nil, token, err
@@ -53,7 +55,7 @@ func (q Queries) StaffByToken(ctx context.Context, tokenHash string) (*access.St
 }
 
 func (q Queries) staff(ctx context.Context, text, arg string) (*access.Staff, error) {
-	return first(q.staffList(ctx, text, arg))
+	return db.First(q.staffList(ctx, text, arg))
 }
 
 // AllStaff returns every staff user, the oldest first.
@@ -62,16 +64,16 @@ func (q Queries) AllStaff(ctx context.Context) ([]*access.Staff, error) {
 }
 
 func (q Queries) staffList(ctx context.Context, text string, args ...any) ([]*access.Staff, error) {
-	return collect(ctx, q, func(scan scanner) (*access.Staff, error) {
+	return db.Collect(ctx, q.db, func(scan db.Scanner) (*access.Staff, error) {
 		s := new(access.Staff)
 		return s, scanStaff(scan, s)
 	}, text, args...)
 }
 
 // scanStaff reads staffColumns and what follows them.
-func scanStaff(scan scanner, s *access.Staff, more ...any) error {
+func scanStaff(scan db.Scanner, s *access.Staff, more ...any) error {
 	return scan(append([]any{
-		&s.ID, &s.Email, &s.Name, &s.Role, &s.PasswordHash, asTime(&s.CreatedAt), asTimeOrNil(&s.DeactivatedAt),
+		&s.ID, &s.Email, &s.Name, &s.Role, &s.PasswordHash, column.Time(&s.CreatedAt), column.TimeOrNil(&s.DeactivatedAt),
 	}, more...)...)
 }
 
@@ -86,16 +88,16 @@ const selectMembers = "SELECT " + staffColumns + `, token_hash,
 
 // StaffMembers returns every staff user with what administrators see of them, the oldest first.
 func (q Queries) StaffMembers(ctx context.Context, now time.Time) ([]*access.StaffMember, error) {
-	return q.members(ctx, selectMembers+" ORDER BY created_at, id", micros(now))
+	return q.members(ctx, selectMembers+" ORDER BY created_at, id", column.Micros(now))
 }
 
 // StaffMember returns one staff user with what administrators see of them.
 func (q Queries) StaffMember(ctx context.Context, id string, now time.Time) (*access.StaffMember, error) {
-	return first(q.members(ctx, selectMembers+" WHERE id = $2", micros(now), id))
+	return db.First(q.members(ctx, selectMembers+" WHERE id = $2", column.Micros(now), id))
 }
 
 func (q Queries) members(ctx context.Context, text string, args ...any) ([]*access.StaffMember, error) {
-	return collect(ctx, q, func(scan scanner) (*access.StaffMember, error) {
+	return db.Collect(ctx, q.db, func(scan db.Scanner) (*access.StaffMember, error) {
 		m := new(access.StaffMember)
 		var token string
 		var factors int
@@ -107,23 +109,24 @@ func (q Queries) members(ctx context.Context, text string, args ...any) ([]*acce
 
 // StaffForUpdate returns a staff user whom the transaction is about to change, or whose being active it relies on.
 func (t *Tx) StaffForUpdate(id string) (*access.Staff, error) {
-	return t.staff(t.ctx, "SELECT "+staffColumns+" FROM staff WHERE id = $1"+t.d.forUpdate, id)
+	return t.staff(t.Context(), "SELECT "+staffColumns+" FROM staff WHERE id = $1"+t.db.Dialect.ForUpdate, id)
 }
 
 // DeactivateStaff ends a staff user; it reports whether they were active before.
 func (t *Tx) DeactivateStaff(id string, at time.Time) (bool, error) {
-	n, err := t.exec("UPDATE staff SET deactivated_at = $1 WHERE id = $2 AND deactivated_at IS NULL", micros(at), id)
+	n, err := t.db.Exec("UPDATE staff SET deactivated_at = $1 WHERE id = $2 AND deactivated_at IS NULL",
+		column.Micros(at), id)
 	return n == 1, err
 }
 
 // ReactivateStaff lets a staff user who was deactivated come back.
 func (t *Tx) ReactivateStaff(id string) error {
-	return t.one("UPDATE staff SET deactivated_at = NULL WHERE id = $1", id)
+	return t.db.One("UPDATE staff SET deactivated_at = NULL WHERE id = $1", id)
 }
 
 // SetStaffRole gives a staff user another role.
 func (t *Tx) SetStaffRole(id string, role access.StaffRole) error {
-	return t.one("UPDATE staff SET role = $1 WHERE id = $2", string(role), id)
+	return t.db.One("UPDATE staff SET role = $1 WHERE id = $2", string(role), id)
 }
 
 // noToken begins what stands in the place of a hash for staff without a token; no hash begins so.
@@ -136,6 +139,6 @@ func (t *Tx) RevokeStaffToken(id string) error {
 
 // SetStaffToken replaces the token of a staff user.
 func (t *Tx) SetStaffToken(id string, token StaffToken) error {
-	return t.one("UPDATE staff SET token_hash = $1, token_networks = $2, token_expires_at = $3 WHERE id = $4",
-		token.Hash, token.Networks.String(), microsOrNull(token.ExpiresAt), id)
+	return t.db.One("UPDATE staff SET token_hash = $1, token_networks = $2, token_expires_at = $3 WHERE id = $4",
+		token.Hash, token.Networks.String(), column.MicrosOrNull(token.ExpiresAt), id)
 }

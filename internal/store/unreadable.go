@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/store/db"
 )
 
 // UnreadableOrder is the error of an order whose stored form is broken.
@@ -32,8 +33,8 @@ func readable(orderID string, err error) error {
 // OrderColumns returns what the columns of an order tell, whether or not the rest can be read.
 func (q Queries) OrderColumns(ctx context.Context, id string) (*order.Order, error) {
 	var o order.Summary
-	err := q.record(ctx, "SELECT "+allColumns.text+" FROM orders AS o WHERE o.id = $1", []any{id},
-		func(r *record) error { return listed(allColumns, r, &o) })
+	err := q.db.Record(ctx, "SELECT "+allColumns.text+" FROM orders AS o WHERE o.id = $1", []any{id},
+		func(r *db.Record) error { return listed(allColumns, r, &o) })
 	return &o.Order, err
 }
 
@@ -43,8 +44,8 @@ func (t *Tx) RepairOrder(
 	id string, classify func(categoryCode, brandCode string) order.Classification,
 ) (was map[string]string, err error) {
 	var category, brand, facts, created, keyName string
-	err = t.row(t.ctx, `SELECT category_code, brand_code, facts, creation,
-		(SELECT name FROM api_keys WHERE api_keys.id = orders.api_key_id) FROM orders WHERE id = $1`+t.d.forUpdate,
+	err = t.db.Row(t.Context(), `SELECT category_code, brand_code, facts, creation,
+		(SELECT name FROM api_keys WHERE api_keys.id = orders.api_key_id) FROM orders WHERE id = $1`+t.db.Dialect.ForUpdate,
 		[]any{id}, &category, &brand, &facts, &created, &keyName)
 	if err != nil {
 		return nil, err
@@ -52,7 +53,7 @@ func (t *Tx) RepairOrder(
 	was = make(map[string]string)
 	replace := func(place, from, to, where string, args ...any) error {
 		was[place] = from
-		return t.one("UPDATE "+where, append([]any{to, id}, args...)...)
+		return t.db.One("UPDATE "+where, append([]any{to, id}, args...)...)
 	}
 	if recorded, broken := order.DecodeRecorded(facts); broken != nil || recorded.Classification.CategoryCode == "" {
 		rest, err := json.Marshal(&order.Recorded{Classification: classify(category, brand)})
@@ -72,7 +73,8 @@ func (t *Tx) RepairOrder(
 			return nil, err
 		}
 	}
-	events, err := pairs[int64, string](t.ctx, t.Queries, "SELECT seq, details FROM order_events WHERE order_id = $1", id)
+	events, err := db.Pairs[int64, string](t.Context(), t.db.Queries,
+		"SELECT seq, details FROM order_events WHERE order_id = $1", id)
 	if err != nil {
 		return nil, err
 	}

@@ -6,16 +6,18 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/store/column"
+	"github.com/assayhq/assay/internal/store/db"
 )
 
 // SaveVerdictDraft stores what a staff user has entered for an order as the version that follows another, and reports
 // whether that other one still was the latest.
 func (t *Tx) SaveVerdictDraft(orderID, staffID, draft string, follows int64, now time.Time) (bool, error) {
-	n, err := t.exec(`INSERT INTO verdict_drafts (order_id, staff_id, version, draft, updated_at)
+	n, err := t.db.Exec(`INSERT INTO verdict_drafts (order_id, staff_id, version, draft, updated_at)
 		VALUES ($1, $2, CAST($3 AS BIGINT) + 1, $4, $5)
 		ON CONFLICT (order_id, staff_id) DO UPDATE
 		SET version = excluded.version, draft = excluded.draft, updated_at = excluded.updated_at
-		WHERE verdict_drafts.version = $3`, orderID, staffID, follows, draft, micros(now))
+		WHERE verdict_drafts.version = $3`, orderID, staffID, follows, draft, column.Micros(now))
 	return n == 1, err
 }
 
@@ -28,18 +30,18 @@ const (
 
 // VerdictDraft returns what a staff user has entered for an order, or ErrNotFound.
 func (q Queries) VerdictDraft(ctx context.Context, orderID, staffID string) (*order.KeptDraft, error) {
-	return first(collect(ctx, q, readDraft, verdictDraft, orderID, staffID))
+	return db.First(db.Collect(ctx, q.db, readDraft, verdictDraft, orderID, staffID))
 }
 
 // ColleaguesDraft returns what anybody but a staff user has entered last for an order, or ErrNotFound.
 func (q Queries) ColleaguesDraft(ctx context.Context, orderID, staffID string) (*order.KeptDraft, error) {
-	return first(collect(ctx, q, readDraft, colleaguesDraft, orderID, staffID))
+	return db.First(db.Collect(ctx, q.db, readDraft, colleaguesDraft, orderID, staffID))
 }
 
-func readDraft(scan scanner) (*order.KeptDraft, error) {
+func readDraft(scan db.Scanner) (*order.KeptDraft, error) {
 	d := new(order.KeptDraft)
 	var entered string
-	if err := scan(&d.StaffID, &d.StaffName, &d.Version, &entered, asTime(&d.UpdatedAt)); err != nil {
+	if err := scan(&d.StaffID, &d.StaffName, &d.Version, &entered, column.Time(&d.UpdatedAt)); err != nil {
 		return nil, err
 	}
 	return d, json.Unmarshal([]byte(entered), &d.VerdictDraft)

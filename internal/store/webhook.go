@@ -10,17 +10,19 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/store/column"
+	"github.com/assayhq/assay/internal/store/db"
 )
 
 // InsertEndpoint adds a webhook endpoint; ErrExists when the key has one with the same canonical URL.
 func (t *Tx) InsertEndpoint(e *webhook.Endpoint, canonicalURL string) error {
 	var tokenURL, clientID, scope any
 	if e.OAuth != nil {
-		tokenURL, clientID, scope = e.OAuth.TokenURL, e.OAuth.ClientID, textOrNull(e.OAuth.Scope)
+		tokenURL, clientID, scope = e.OAuth.TokenURL, e.OAuth.ClientID, column.TextOrNull(e.OAuth.Scope)
 	}
-	return t.insert("webhook_endpoints ("+endpointColumns+", canonical_url, auth_type)",
-		e.ID, e.AccountID, string(e.Environment), e.APIKeyID, textOrNull(e.Name), e.URL, joinEvents(e.Events),
-		e.SealedSecret, tokenURL, clientID, scope, micros(e.CreatedAt), nil, nil, nil, nil, canonicalURL, e.AuthType())
+	return t.db.Insert("webhook_endpoints ("+endpointColumns+", canonical_url, auth_type)",
+		e.ID, e.AccountID, string(e.Environment), e.APIKeyID, column.TextOrNull(e.Name), e.URL, joinEvents(e.Events),
+		e.SealedSecret, tokenURL, clientID, scope, column.Micros(e.CreatedAt), nil, nil, nil, nil, canonicalURL, e.AuthType())
 }
 
 const endpointColumns = `id, account_id, environment, api_key_id, name, url, events, sealed_secret, token_url,
@@ -48,18 +50,19 @@ func (q Queries) ReceivingEndpoints(ctx context.Context, keyID string) ([]*webho
 
 // Endpoint returns an endpoint by its id.
 func (q Queries) Endpoint(ctx context.Context, id string) (*webhook.Endpoint, error) {
-	return first(q.endpoints(ctx, "SELECT "+endpointColumns+" FROM webhook_endpoints WHERE id = $1", id))
+	return db.First(q.endpoints(ctx, "SELECT "+endpointColumns+" FROM webhook_endpoints WHERE id = $1", id))
 }
 
 func (q Queries) endpoints(ctx context.Context, text string, args ...any) ([]*webhook.Endpoint, error) {
-	return collect(ctx, q, func(scan scanner) (*webhook.Endpoint, error) {
+	return db.Collect(ctx, q.db, func(scan db.Scanner) (*webhook.Endpoint, error) {
 		e := new(webhook.Endpoint)
 		var oauth webhook.OAuth
 		var rotation webhook.Rotation
 		var events string
-		err := scan(&e.ID, &e.AccountID, &e.Environment, &e.APIKeyID, asText(&e.Name), &e.URL, &events, &e.SealedSecret,
-			asText(&oauth.TokenURL), asText(&oauth.ClientID), asText(&oauth.Scope), asTime(&e.CreatedAt),
-			asTimeOrNil(&e.PausedAt), asTime(&rotation.At), asText(&rotation.SealedPrevious), asTime(&rotation.PreviousUntil))
+		err := scan(&e.ID, &e.AccountID, &e.Environment, &e.APIKeyID, column.Text(&e.Name), &e.URL, &events, &e.SealedSecret,
+			column.Text(&oauth.TokenURL), column.Text(&oauth.ClientID), column.Text(&oauth.Scope), column.Time(&e.CreatedAt),
+			column.TimeOrNil(&e.PausedAt), column.Time(&rotation.At), column.Text(&rotation.SealedPrevious),
+			column.Time(&rotation.PreviousUntil))
 		e.Events = splitEvents(events)
 		if oauth.TokenURL != "" {
 			e.OAuth = &oauth
@@ -73,12 +76,12 @@ func (q Queries) endpoints(ctx context.Context, text string, args ...any) ([]*we
 
 // DeleteEndpoint removes an endpoint of an API key together with its pending deliveries, or returns ErrNotFound.
 func (t *Tx) DeleteEndpoint(keyID, id string, now time.Time) error {
-	if err := t.one(`INSERT INTO deleted_endpoints (id, account_id, environment, deleted_at)
+	if err := t.db.One(`INSERT INTO deleted_endpoints (id, account_id, environment, deleted_at)
 		SELECT id, account_id, environment, CAST($3 AS BIGINT) FROM webhook_endpoints WHERE id = $1 AND api_key_id = $2`,
-		id, keyID, micros(now)); err != nil {
+		id, keyID, column.Micros(now)); err != nil {
 		return err
 	}
-	if err := t.one("DELETE FROM webhook_endpoints WHERE id = $1 AND api_key_id = $2", id, keyID); err != nil {
+	if err := t.db.One("DELETE FROM webhook_endpoints WHERE id = $1 AND api_key_id = $2", id, keyID); err != nil {
 		return err
 	}
 	return t.DropPendingDeliveries(id)
@@ -87,30 +90,32 @@ func (t *Tx) DeleteEndpoint(keyID, id string, now time.Time) error {
 // RotateSecret replaces the secret of an endpoint of an API key, or returns ErrNotFound. The one it had until now is
 // valid until a time as well.
 func (t *Tx) RotateSecret(keyID, id, sealed string, now, previousUntil time.Time) error {
-	return t.one(`UPDATE webhook_endpoints SET sealed_previous = sealed_secret, sealed_secret = $1, rotated_at = $2,
-		previous_until = $3 WHERE id = $4 AND api_key_id = $5`, sealed, micros(now), micros(previousUntil), id, keyID)
+	return t.db.One(`UPDATE webhook_endpoints SET sealed_previous = sealed_secret, sealed_secret = $1, rotated_at = $2,
+		previous_until = $3 WHERE id = $4 AND api_key_id = $5`, sealed, column.Micros(now), column.Micros(previousUntil),
+		id, keyID)
 }
 
 // PauseEndpoint makes the deliveries to an endpoint of an API key wait, or returns ErrNotFound. An endpoint that is
 // paused stays so since the time it was.
 func (t *Tx) PauseEndpoint(keyID, id string, now time.Time) error {
-	return t.one("UPDATE webhook_endpoints SET paused_at = COALESCE(paused_at, $1) WHERE id = $2 AND api_key_id = $3",
-		micros(now), id, keyID)
+	return t.db.One("UPDATE webhook_endpoints SET paused_at = COALESCE(paused_at, $1) WHERE id = $2 AND api_key_id = $3",
+		column.Micros(now), id, keyID)
 }
 
 // ResumeEndpoint ends the pause of an endpoint of an API key, or returns ErrNotFound. What waits gets all attempts.
 func (t *Tx) ResumeEndpoint(keyID, id string) error {
-	if err := t.one("UPDATE webhook_endpoints SET paused_at = NULL WHERE id = $1 AND api_key_id = $2", id,
+	if err := t.db.One("UPDATE webhook_endpoints SET paused_at = NULL WHERE id = $1 AND api_key_id = $2", id,
 		keyID); err != nil {
 		return err
 	}
-	_, err := t.exec("UPDATE delivery_queue SET failures = 0 WHERE endpoint_id = $1 AND failures > 0", id)
+	_, err := t.db.Exec("UPDATE delivery_queue SET failures = 0 WHERE endpoint_id = $1 AND failures > 0", id)
 	return err
 }
 
 // PausedEndpoints returns the endpoints that were paused before a time.
 func (q Queries) PausedEndpoints(ctx context.Context, before time.Time) ([]string, error) {
-	return column[string](ctx, q, "SELECT id FROM webhook_endpoints WHERE paused_at <= $1 ORDER BY id", micros(before))
+	return db.Column[string](ctx, q.db, "SELECT id FROM webhook_endpoints WHERE paused_at <= $1 ORDER BY id",
+		column.Micros(before))
 }
 
 // newestDeliveries is in how many of the newest deliveries of an endpoint the last one that has ended is looked for.
@@ -118,7 +123,7 @@ const newestDeliveries = 100
 
 // LastDelivery returns how the newest delivery to an endpoint ended that has ended; empty when none has.
 func (q Queries) LastDelivery(ctx context.Context, endpointID string) (webhook.Status, error) {
-	found, err := column[string](ctx, q, `SELECT a.ended FROM (SELECT id FROM deliveries WHERE endpoint_id = $1
+	found, err := db.Column[string](ctx, q.db, `SELECT a.ended FROM (SELECT id FROM deliveries WHERE endpoint_id = $1
 			ORDER BY id DESC LIMIT `+strconv.Itoa(newestDeliveries)+`) AS newest
 		JOIN delivery_attempts a ON a.delivery_id = newest.id AND a.ended <> '' ORDER BY newest.id DESC LIMIT 1`, endpointID)
 	if err != nil || len(found) == 0 {
@@ -176,7 +181,7 @@ func (t *Tx) countAttempts(attempts []*AttemptResult) error {
 		}
 	}
 	for _, a := range attempts {
-		at := hourCount{endpointID: a.EndpointID, hour: micros(a.At) / microsPerHour}
+		at := hourCount{endpointID: a.EndpointID, hour: column.Micros(a.At) / microsPerHour}
 		c := byHour[at]
 		if c == nil {
 			counted := at
@@ -188,13 +193,13 @@ func (t *Tx) countAttempts(attempts []*AttemptResult) error {
 	slices.SortFunc(counts, func(a, b *hourCount) int {
 		return cmp.Or(strings.Compare(a.endpointID, b.endpointID), cmp.Compare(a.hour, b.hour))
 	})
-	return inBatches(counts, func(batch []*hourCount) error {
+	return db.InBatches(counts, func(batch []*hourCount) error {
 		args := make([]any, 0, 5*len(batch))
 		for _, c := range batch {
-			args = append(args, c.endpointID, c.hour, c.acknowledged, c.failed, microsOrNull(c.failingSince))
+			args = append(args, c.endpointID, c.hour, c.acknowledged, c.failed, column.MicrosOrNull(c.failingSince))
 		}
-		_, err := t.exec("INSERT INTO endpoint_hours (endpoint_id, hour, acknowledged, failed, failing_since) VALUES "+
-			tuples(len(batch), 5)+`
+		_, err := t.db.Exec("INSERT INTO endpoint_hours (endpoint_id, hour, acknowledged, failed, failing_since) VALUES "+
+			db.Tuples(len(batch), 5)+`
 			ON CONFLICT (endpoint_id, hour) DO UPDATE SET acknowledged = endpoint_hours.acknowledged + excluded.acknowledged,
 			failed = endpoint_hours.failed + excluded.failed, failing_since = CASE WHEN excluded.acknowledged > 0
 				THEN excluded.failing_since ELSE COALESCE(endpoint_hours.failing_since, excluded.failing_since) END`, args...)
@@ -207,8 +212,8 @@ func (t *Tx) countAttempts(attempts []*AttemptResult) error {
 func (q Queries) EndpointHealth(
 	ctx context.Context, accountID string, env access.Environment, now time.Time,
 ) ([]webhook.EndpointHealth, error) {
-	hour := micros(now)/microsPerHour + 1
-	return collect(ctx, q, func(scan scanner) (h webhook.EndpointHealth, err error) {
+	hour := column.Micros(now)/microsPerHour + 1
+	return db.Collect(ctx, q.db, func(scan db.Scanner) (h webhook.EndpointHealth, err error) {
 		var acknowledged, failed int64
 		err = scan(&h.EndpointID, &h.Day.Acknowledged, &h.Day.Failed, &h.Week.Acknowledged, &h.Week.Failed,
 			&acknowledged, &failed)
@@ -226,27 +231,27 @@ func (q Queries) EndpointHealth(
 
 // EndpointHours returns how the attempts on an endpoint went in each hour since a time in which there were any.
 func (q Queries) EndpointHours(ctx context.Context, endpointID string, since time.Time) ([]webhook.HourCount, error) {
-	return collect(ctx, q, func(scan scanner) (c webhook.HourCount, err error) {
+	return db.Collect(ctx, q.db, func(scan db.Scanner) (c webhook.HourCount, err error) {
 		var hour int64
 		err = scan(&hour, &c.Acknowledged, &c.Failed)
 		c.Hour = hourOrZero(hour)
 		return c, err
 	}, `SELECT hour, acknowledged, failed FROM endpoint_hours WHERE endpoint_id = $1 AND hour >= $2 ORDER BY hour`,
-		endpointID, micros(since)/microsPerHour)
+		endpointID, column.Micros(since)/microsPerHour)
 }
 
 func hourOrZero(hour int64) time.Time {
 	if hour == 0 {
 		return time.Time{}
 	}
-	return timeOf(hour * microsPerHour)
+	return column.TimeOf(hour * microsPerHour)
 }
 
 // DeleteOldEndpointHours removes the counts from before a time.
 func (t *Tx) DeleteOldEndpointHours(before time.Time) error {
-	if _, err := t.exec("DELETE FROM deleted_endpoints WHERE deleted_at < $1", micros(before)); err != nil {
+	if _, err := t.db.Exec("DELETE FROM deleted_endpoints WHERE deleted_at < $1", column.Micros(before)); err != nil {
 		return err
 	}
-	_, err := t.exec("DELETE FROM endpoint_hours WHERE hour < $1", micros(before)/microsPerHour)
+	_, err := t.db.Exec("DELETE FROM endpoint_hours WHERE hour < $1", column.Micros(before)/microsPerHour)
 	return err
 }

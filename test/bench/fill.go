@@ -119,7 +119,7 @@ func schemaVersion(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	files, err := filepath.Glob(filepath.Join(root, "internal/store/migrations/*.sql"))
+	files, err := filepath.Glob(filepath.Join(root, "internal/store/schema/migrations/*.sql"))
 	if err != nil {
 		return "", err
 	}

@@ -12,8 +12,8 @@ import (
 
 const root = "../.."
 
-// migrations is where the schema is.
-const migrations = "internal/store/migrations"
+// migrations is where the schema is and was.
+var migrations = []string{"internal/store/schema/migrations", "internal/store/migrations"}
 
 // sealedHeads came with the seals of the logs' heads. Programs before, of which none was released, do not read them.
 const sealedHeads = "internal/domain/audit/head.go"
@@ -26,7 +26,7 @@ func former(t *testing.T) (binary, commit string) {
 	must.NoError(t, err)
 	cache = filepath.Join(cache, "assay-former")
 	must.NoError(t, os.MkdirAll(cache, 0o750))
-	commit = git(t, "log", "-1", "--format=%H", "--", migrations)
+	commit = git(t, append([]string{"log", "-1", "-M", "--diff-filter=AM", "--format=%H", "--"}, migrations...)...)
 	first := git(t, "log", "-1", "--diff-filter=A", "--format=%H", "--", sealedHeads)
 	for range 20 { // some commits are a step of a larger change
 		commit = git(t, "rev-parse", commit+"^")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/schema"
 )
 
 // format is the version of the file format; a program reads the formats up to its own.
@@ -112,12 +113,12 @@ func (h *Header) read(ctx context.Context, tx *sql.Tx) ([]table, error) {
 	if err := queryRow(ctx, tx, "SELECT MAX(version_id) FROM goose_db_version", &h.Schema); err != nil {
 		return nil, err
 	}
-	newest, err := store.NewestVersion()
+	newest, err := schema.NewestVersion()
 	if err != nil {
 		return nil, err
 	}
 	if h.Schema > newest {
-		return nil, store.ErrNewerDatabase
+		return nil, schema.ErrNewerDatabase
 	}
 	tables, err := schemaAt(ctx, h.Schema)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/dump"
+	"github.com/assayhq/assay/internal/store/schema"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/shop"
@@ -155,7 +156,7 @@ func TestWrite_Upgraded(t *testing.T) {
 			applied = "TRUE"
 		}
 		rawsql.Exec(t, target, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, "+applied+")")
-		if _, err := dump.Write(t.Context(), s, io.Discard, dumpedAt); !errors.Is(err, store.ErrNewerDatabase) {
+		if _, err := dump.Write(t.Context(), s, io.Discard, dumpedAt); !errors.Is(err, schema.ErrNewerDatabase) {
 			t.Errorf("got %v, want ErrNewerDatabase: a newer program has upgraded the database meanwhile", err)
 		}
 	})

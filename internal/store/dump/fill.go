@@ -11,14 +11,16 @@ import (
 
 	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/db"
+	"github.com/assayhq/assay/internal/store/schema"
 )
 
 // fill loads all rows in one transaction. Foreign keys are not enforced while rows arrive, so that tables and rows may
 // come in any order, and are checked for all rows before the transaction ends.
-func fill(ctx context.Context, db *store.Database, d *reader, tables []table) (err error) {
-	tx, err := db.BeginTx(ctx, nil)
+func fill(ctx context.Context, target *schema.Database, d *reader, tables []table) (err error) {
+	tx, err := target.BeginTx(ctx, nil)
 	if err != nil {
-		return store.Classify(err)
+		return db.Classify(err)
 	}
 	defer func() {
 		if err != nil {
@@ -26,7 +28,7 @@ func fill(ctx context.Context, db *store.Database, d *reader, tables []table) (e
 		}
 	}()
 	checkReferences, batchRows := txCheck(findBrokenReference), sqliteBatch
-	if db.Postgres() {
+	if target.Postgres() {
 		batchRows = postgresBatch
 		if checkReferences, err = dropForeignKeys(ctx, tx, tables); err != nil {
 			return err
@@ -44,7 +46,7 @@ func fill(ctx context.Context, db *store.Database, d *reader, tables []table) (e
 			return err
 		}
 	}
-	b := &batch{tx: tx, tables: tables, size: batchRows, rowids: !db.Postgres()}
+	b := &batch{tx: tx, tables: tables, size: batchRows, rowids: !target.Postgres()}
 	done := progress.Begin(ctx, "rows of the database", progress.Items, d.header.Total())
 	if err := d.each(func(t *Table, row []any) error {
 		done(1)
@@ -60,7 +62,7 @@ func fill(ctx context.Context, db *store.Database, d *reader, tables []table) (e
 		return err
 	}
 	progress.Step(ctx, "making the database durable")
-	return store.Classify(tx.Commit())
+	return db.Classify(tx.Commit())
 }
 
 // A batch is sent when it has this many rows, or bytes of text: on PostgreSQL a round trip costs most, while SQLite's
@@ -132,7 +134,7 @@ func (b *batch) begin(ctx context.Context, name string) error {
 	}
 	var err error
 	b.full, err = b.tx.PrepareContext(ctx, b.insert(b.size))
-	return store.Classify(err)
+	return db.Classify(err)
 }
 
 // end sends what was collected and closes the statement of the table.
@@ -140,7 +142,7 @@ func (b *batch) end(ctx context.Context) error {
 	if b.table == nil {
 		return nil
 	}
-	return errors.Join(b.flush(ctx), store.Classify(b.full.Close()))
+	return errors.Join(b.flush(ctx), db.Classify(b.full.Close()))
 }
 
 func (b *batch) insert(rows int) string {
@@ -170,7 +172,7 @@ func (b *batch) flush(ctx context.Context) (err error) {
 		return nil
 	case b.size:
 		_, err = b.full.ExecContext(ctx, b.values...)
-		if store.RowIDTaken(err) { // which is of one row: it gets one that is free
+		if db.RowIDTaken(err) { // which is of one row: it gets one that is free
 			b.values[len(b.values)-1] = nil
 			_, err = b.full.ExecContext(ctx, b.values...)
 		}
@@ -178,7 +180,7 @@ func (b *batch) flush(ctx context.Context) (err error) {
 		_, err = b.tx.ExecContext(ctx, b.insert(b.rows), b.values...)
 	}
 	if err != nil {
-		return fmt.Errorf("table %s: %w", b.table.name, store.Classify(err))
+		return fmt.Errorf("table %s: %w", b.table.name, db.Classify(err))
 	}
 	b.rows, b.bytes, b.values = 0, 0, b.values[:0]
 	return nil

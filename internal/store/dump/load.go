@@ -8,44 +8,45 @@ import (
 	"slices"
 	"time"
 
-	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/db"
+	"github.com/assayhq/assay/internal/store/schema"
 )
 
 // ErrNotEmpty is returned when a dump should be loaded into a database that has rows.
 var ErrNotEmpty = errors.New("the database is not empty: restore into a new one")
 
-// CanLoad returns nil when a dump of the schema version can be loaded into the database: it does not exist or has no
+// CanLoad returns nil when a dump of a schema version can be loaded into the database: it does not exist or has no
 // rows, and its schema is not newer than the dump's. It returns ErrNotEmpty or ErrNewer otherwise.
-func CanLoad(ctx context.Context, target string, schema int64) (err error) {
-	newest, err := store.NewestVersion()
+func CanLoad(ctx context.Context, target string, of int64) (err error) {
+	newest, err := schema.NewestVersion()
 	if err != nil {
 		return err
 	}
-	if schema > newest {
+	if of > newest {
 		return ErrNewer
 	}
-	exists, err := store.Exists(ctx, target)
+	exists, err := schema.Exists(ctx, target)
 	if err != nil || !exists { // nothing to look at, and the look would leave a table of versions
 		return err
 	}
-	db, err := store.OpenDatabase(target)
+	opened, err := schema.OpenDatabase(target)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	version, err := db.Version(ctx)
+	defer func() { err = errors.Join(err, opened.Close()) }()
+	version, err := opened.Version(ctx)
 	if err != nil {
 		return err
 	}
-	if version > schema {
+	if version > of {
 		return fmt.Errorf("%w: its schema (version %d) is newer than that of the backup (version %d)",
-			ErrNotEmpty, version, schema)
+			ErrNotEmpty, version, of)
 	}
 	tables, err := schemaAt(ctx, version)
 	if err != nil {
 		return err
 	}
-	return checkEmpty(ctx, db, tables)
+	return checkEmpty(ctx, opened, tables)
 }
 
 // Load fills an empty database with a dump of either engine, all of it or nothing, and then brings its schema up to
@@ -59,12 +60,12 @@ func Load(ctx context.Context, target string, r io.Reader) (header *Header, err 
 	if err := CanLoad(ctx, target, d.header.Schema); err != nil {
 		return nil, err
 	}
-	db, err := store.OpenDatabase(target)
+	opened, err := schema.OpenDatabase(target)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	if err := db.Migrate(ctx, d.header.Schema); err != nil {
+	defer func() { err = errors.Join(err, opened.Close()) }()
+	if err := opened.Migrate(ctx, d.header.Schema); err != nil {
 		return nil, err
 	}
 	tables, err := schemaAt(ctx, d.header.Schema)
@@ -74,19 +75,19 @@ func Load(ctx context.Context, target string, r io.Reader) (header *Header, err 
 	if err := d.checkTables(tables); err != nil {
 		return nil, err
 	}
-	if err := fill(ctx, db, d, tables); err != nil {
+	if err := fill(ctx, opened, d, tables); err != nil {
 		return nil, fmt.Errorf("load the database: %w", err)
 	}
-	if err := db.Migrate(ctx, store.Newest); err != nil {
+	if err := opened.Migrate(ctx, schema.Newest); err != nil {
 		return nil, err
 	}
-	if err := db.Arrange(ctx, time.Now()); err != nil {
+	if err := opened.Arrange(ctx, time.Now()); err != nil {
 		return nil, err
 	}
-	if db.Postgres() { // its planner would learn the new sizes by itself, after some slow minutes
-		_, err = db.ExecContext(ctx, "ANALYZE")
+	if opened.Postgres() { // its planner would learn the new sizes by itself, after some slow minutes
+		_, err = opened.ExecContext(ctx, "ANALYZE")
 	}
-	return &d.header, store.Classify(err)
+	return &d.header, db.Classify(err)
 }
 
 // checkTables checks that the dump has exactly the tables and columns of its schema version.

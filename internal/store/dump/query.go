@@ -4,7 +4,7 @@ import (
 	"context"
 	"database/sql"
 
-	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/db"
 )
 
 // querier is a database or a transaction.
@@ -15,14 +15,14 @@ type querier interface {
 
 // queryRow reads one value.
 func queryRow(ctx context.Context, q querier, text string, dest any, args ...any) error {
-	return store.Classify(q.QueryRowContext(ctx, text, args...).Scan(dest))
+	return db.Classify(q.QueryRowContext(ctx, text, args...).Scan(dest))
 }
 
 // queryRows calls each for every row; each scans it.
 func queryRows(ctx context.Context, q querier, text string, each func(scan func(...any) error) error) error {
 	rows, err := q.QueryContext(ctx, text)
 	if err != nil {
-		return store.Classify(err)
+		return db.Classify(err)
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -30,14 +30,14 @@ func queryRows(ctx context.Context, q querier, text string, each func(scan func(
 			return err
 		}
 	}
-	return store.Classify(rows.Err())
+	return db.Classify(rows.Err())
 }
 
 // exec runs statements one after the other.
 func exec(ctx context.Context, tx *sql.Tx, statements ...string) error {
 	for _, text := range statements {
 		if _, err := tx.ExecContext(ctx, text); err != nil {
-			return store.Classify(err)
+			return db.Classify(err)
 		}
 	}
 	return nil

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/schema"
 )
 
 // table is a table of the schema with its columns in the order of their definition.
@@ -25,12 +25,12 @@ type column struct {
 // which run on a database in memory: they are one text for both engines, so every database of that version has these
 // tables and columns, and nobody has to maintain a list. The version must not be newer than the program.
 func schemaAt(ctx context.Context, version int64) (tables []table, err error) {
-	db, err := store.OpenMemory(ctx, version)
+	memory, err := schema.OpenMemory(ctx, version)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	err = queryRows(ctx, db, `SELECT t.name, c.name, c.type FROM sqlite_master AS t, pragma_table_info(t.name) AS c
+	defer func() { err = errors.Join(err, memory.Close()) }()
+	err = queryRows(ctx, memory, `SELECT t.name, c.name, c.type FROM sqlite_master AS t, pragma_table_info(t.name) AS c
 		WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\' AND t.name <> 'goose_db_version'
 		ORDER BY t.rowid, c.cid`,
 		func(scan func(...any) error) error {
@@ -55,7 +55,7 @@ func schemaAt(ctx context.Context, version int64) (tables []table, err error) {
 			return nil
 		})
 	for i := 0; i < len(tables) && err == nil; i++ {
-		err = queryRow(ctx, db, "SELECT COUNT(*) FROM "+tables[i].quoted(), &tables[i].initial)
+		err = queryRow(ctx, memory, "SELECT COUNT(*) FROM "+tables[i].quoted(), &tables[i].initial)
 	}
 	return tables, err
 }

@@ -2,10 +2,13 @@
 package storetest
 
 import (
+	"bytes"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/dump"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
 )
 
@@ -38,4 +41,14 @@ func Open(t testing.TB, target string) *store.Store {
 		}
 	})
 	return s
+}
+
+// Dump returns a dump of the database.
+func Dump(t testing.TB, s *store.Store) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if _, err := dump.Write(t.Context(), s, &b, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }

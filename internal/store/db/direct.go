@@ -1,0 +1,167 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/assayhq/assay/internal/store/sqlite"
+)
+
+// readers are the reading connections of SQLite: a pool of database/sql, and a few direct ones for the reads that run
+// with every request.
+type readers struct {
+	*statements
+	all       []*sqlite.Conn
+	readQueue                // while none is free
+	free      []*sqlite.Conn // under the lock of the queue
+}
+
+// readQueue is the reads that wait, the first one first.
+type readQueue struct {
+	lock    sync.Mutex
+	waiting []*read
+}
+
+// await returns how a read has ended. One that nobody has taken yet leaves the queue when ctx ends; any other one
+// writes to what belongs to the caller.
+func (q *readQueue) await(ctx context.Context, own *read) error {
+	select {
+	case err := <-own.ended:
+		return err
+	case <-ctx.Done():
+		if q.leave(own) {
+			return ctx.Err()
+		}
+		return <-own.ended
+	}
+}
+
+// leave takes back a read that waits, and reports whether it still did.
+func (q *readQueue) leave(own *read) bool {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	i := slices.Index(q.waiting, own)
+	if i >= 0 {
+		q.waiting = slices.Delete(q.waiting, i, i+1)
+	}
+	return i >= 0
+}
+
+// take returns the first reads that wait. The caller holds the lock.
+func (q *readQueue) take(limit int) []*read {
+	n := min(limit, len(q.waiting))
+	taken := slices.Clone(q.waiting[:n])
+	q.waiting = slices.Delete(q.waiting, 0, n)
+	return taken
+}
+
+// read is a read that waits for a connection, or for another request to run it.
+type read struct {
+	text  string
+	args  []any
+	rec   *Record
+	each  func() error
+	ended chan error
+	c     *sqlite.Conn // to run it on, where it ended so
+}
+
+// maxTogether is how many reads of other requests a request runs in one transaction after its own. To begin and to end
+// a transaction takes a third of the time of a short read.
+const maxTogether = 16
+
+func newReaders(s *statements, path string, n int) (*readers, error) {
+	r := &readers{statements: s}
+	for range n {
+		c, err := sqlite.Open(sqlite.URI(path), sqlite.Pragmas("query_only(1)", hotCache))
+		if err != nil {
+			return nil, errors.Join(err, r.close())
+		}
+		r.all = append(r.all, c)
+	}
+	r.free = slices.Clone(r.all)
+	return r, nil
+}
+
+// records reads on a direct connection. Nothing interrupts that: it takes less time than it would to watch ctx. Where
+// all are taken, one who has a connection runs the reads of those who wait for it: a goroutine that is given a
+// connection has to be woken first, and nobody would use the connection meanwhile.
+func (r *readers) records(ctx context.Context, text string, args []any, rec *Record, each func() error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	r.lock.Lock()
+	if n := len(r.free); n > 0 {
+		c := r.free[n-1]
+		r.free = r.free[:n-1]
+		r.lock.Unlock()
+		return r.run(c, text, args, rec, each)
+	}
+	own := &read{text: text, args: args, rec: rec, each: each, ended: make(chan error, 1)}
+	r.waiting = append(r.waiting, own)
+	r.lock.Unlock()
+	if err := r.await(ctx, own); own.c == nil {
+		return err
+	}
+	return r.run(own.c, text, args, rec, each)
+}
+
+// run reads on a connection, and then helps those who wait for it.
+func (r *readers) run(c *sqlite.Conn, text string, args []any, rec *Record, each func() error) error {
+	defer r.help(c)
+	return readRecords(c, text, args, rec, each)
+}
+
+// help runs some of the reads that wait, and gives the connection to the next one, or back.
+func (r *readers) help(c *sqlite.Conn) {
+	r.lock.Lock()
+	others := r.take(maxTogether)
+	r.lock.Unlock()
+	if len(others) > 0 {
+		together(c, others)
+	}
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	for _, next := range r.take(1) {
+		next.c = c
+		next.ended <- nil
+		return
+	}
+	r.free = append(r.free, c)
+}
+
+// together runs reads in one transaction, which begins after all of them were asked for.
+func together(c *sqlite.Conn, reads []*read) {
+	err := c.Exec("BEGIN")
+	for _, w := range reads {
+		if err == nil {
+			w.ended <- w.run(c)
+		} else {
+			w.ended <- err
+		}
+	}
+	if err == nil && c.Exec("COMMIT") != nil {
+		_ = c.Exec("ROLLBACK") // fails where the transaction has ended by itself, after an error
+	}
+}
+
+// run runs the read of another request, which a panic must not end.
+func (w *read) run(c *sqlite.Conn) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic while reading: %v", v)
+		}
+	}()
+	return readRecords(c, w.text, w.args, w.rec, w.each)
+}
+
+// close closes all connections. Nobody uses them anymore.
+func (r *readers) close() error {
+	err := r.statements.close()
+	for _, c := range r.all {
+		err = errors.Join(err, c.Close())
+	}
+	return err
+}

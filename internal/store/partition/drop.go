@@ -1,0 +1,184 @@
+package partition
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/assayhq/assay/internal/store/column"
+	"github.com/assayhq/assay/internal/store/db"
+	"github.com/assayhq/assay/internal/store/uuid7"
+)
+
+// named returns the partitioned table of a name.
+func named(name string) *table {
+	for i := range tables {
+		if tables[i].name == name {
+			return &tables[i]
+		}
+	}
+	return nil
+}
+
+// expired returns the parts of a table of which all rows are from before a time.
+func expired(ctx context.Context, pool *sql.DB, table string, before time.Time) ([]part, error) {
+	all, err := named(table).parts(ctx, pool)
+	for i, p := range all {
+		if p.end().After(before) {
+			return all[:i], err
+		}
+	}
+	return all, err
+}
+
+// DropDeliveries drops the parts of deliveries, and of their attempts, that are all from before a time, and returns
+// how many. A delivery that is still to be sent, or was attempted after the time, goes on in the rest, and is deleted
+// from there by DeleteOldDeliveries.
+func DropDeliveries(ctx context.Context, pool *sql.DB, before time.Time) (dropped int, err error) {
+	old, err := expired(ctx, pool, "deliveries", before)
+	for i := 0; i < len(old) && err == nil; i++ {
+		err = maintenance(ctx, pool, func(tx *sql.Tx) error { return dropDeliveries(ctx, tx, old[i], before) })
+		if err == nil {
+			dropped++
+		}
+	}
+	return dropped, unlessBusy(err)
+}
+
+// unlessBusy is nil for what is tried again in the next round of housekeeping.
+func unlessBusy(err error) error {
+	if busy(err) {
+		return nil
+	}
+	return err
+}
+
+func dropDeliveries(ctx context.Context, tx *sql.Tx, p part, before time.Time) error {
+	attempts := part{named("delivery_attempts"), p.start}
+	from, to := p.bound(p.start), p.bound(p.end())
+	gone, err := texts(ctx, tx, "SELECT 'gone' WHERE to_regclass($1) IS NULL", p.String())
+	if err != nil || len(gone) > 0 { // another node was faster
+		return err
+	}
+	// Who survives is looked up before the tables are locked, which takes a while in a large part; what was queued in the
+	// meantime is added while nothing else can happen.
+	const queued = `INSERT INTO surviving SELECT delivery_id FROM delivery_queue
+		WHERE delivery_id >= %s AND delivery_id < %s`
+	if err := attempts.create(ctx, tx); err != nil { // unless it exists
+		return err
+	}
+	return execAll(ctx, tx,
+		fmt.Sprintf("CREATE TEMPORARY TABLE surviving ON COMMIT DROP AS SELECT delivery_id FROM %s WHERE at >= %d",
+			attempts, column.Micros(before)),
+		"LOCK TABLE delivery_queue IN SHARE MODE",
+		"LOCK TABLE delivery_attempts, deliveries IN ACCESS EXCLUSIVE MODE",
+		fmt.Sprintf(queued, from, to),
+		fmt.Sprintf("ALTER TABLE deliveries DETACH PARTITION %s", p),
+		fmt.Sprintf("ALTER TABLE delivery_attempts DETACH PARTITION %s", attempts),
+		fmt.Sprintf("INSERT INTO deliveries SELECT * FROM %s WHERE id IN (SELECT delivery_id FROM surviving)", p),
+		fmt.Sprintf("INSERT INTO delivery_attempts SELECT * FROM %s WHERE delivery_id IN (SELECT delivery_id FROM surviving)",
+			attempts),
+		fmt.Sprintf("DROP TABLE %s, %s", p, attempts))
+}
+
+// Range is the ids of a part of attempts with so many in it that they are not deleted one by one.
+type Range struct{ From, To string }
+
+func (p part) ids() Range { return Range{uuid7.First(p.start), uuid7.First(p.end())} }
+
+// ManyAttempts is how many attempts of the log make a part one of those. Tests change it.
+var ManyAttempts = 50_000
+
+// DropAttempts drops the parts of attempts that are all from before a time and have many of them in the log, and
+// returns how many. What has to stay of them, how deliveries have ended and what was attempted later, is in a new part
+// before. The parts with many attempts that are not old enough are returned: they wait for that. Those with few are for
+// DeleteOldAttempts.
+func DropAttempts(ctx context.Context, pool *sql.DB, before time.Time) (dropped int, wait []Range, err error) {
+	all, err := named("delivery_attempts").parts(ctx, pool)
+	for _, p := range all {
+		if err != nil {
+			return dropped, wait, err
+		}
+		many, countErr := texts(ctx, pool, fmt.Sprintf(`SELECT 'many' FROM (SELECT 1 FROM %s WHERE kept = 1 LIMIT %d) AS kept
+			HAVING COUNT(*) = %d`, p, ManyAttempts, ManyAttempts))
+		switch {
+		case countErr != nil:
+			return dropped, wait, countErr
+		case len(many) == 0:
+		case p.end().After(before):
+			wait = append(wait, p.ids())
+		default:
+			err = maintenance(ctx, pool, func(tx *sql.Tx) error { return dropAttempts(ctx, tx, p, before) })
+			if busy(err) {
+				wait, err = append(wait, p.ids()), nil
+			} else if err == nil {
+				dropped++
+			}
+		}
+	}
+	return dropped, wait, err
+}
+
+// dropAttempts replaces a part. Only who writes into it waits meanwhile, for a redelivery after a long time, say.
+func dropAttempts(ctx context.Context, tx *sql.Tx, p part, before time.Time) error {
+	const columns = "delivery_id, number, at, duration, http_status, failure, answer, headers, ended, next_at, kept"
+	next, old := p.String()+"_next", column.Micros(before)
+	return execAll(ctx, tx,
+		fmt.Sprintf("LOCK TABLE %s IN SHARE MODE", p),
+		fmt.Sprintf("CREATE TABLE %s (LIKE %s INCLUDING ALL)", next, p.name),
+		fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s WHERE kept = 0 OR at >= %d", next, columns, columns, p, old),
+		fmt.Sprintf(`INSERT INTO %s (%s) SELECT delivery_id, number, at, 0, 0, '', '', '', ended, next_at, 0 FROM %s
+			WHERE kept = 1 AND at < %d AND ended <> ''`, next, columns, p, old),
+		fmt.Sprintf("ALTER TABLE %s ADD CONSTRAINT bounds CHECK (%s >= %s AND %s < %s)", next, p.column, p.bound(p.start),
+			p.column, p.bound(p.end())), // so that it is not read once more while everybody waits
+		fmt.Sprintf("ALTER TABLE %s DETACH PARTITION %s", p.name, p),
+		fmt.Sprintf("DROP TABLE %s", p),
+		fmt.Sprintf("ALTER TABLE %s RENAME TO %s", next, p),
+		fmt.Sprintf("ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM (%s) TO (%s)", p.name, p, p.bound(p.start),
+			p.bound(p.end())),
+		fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT bounds", p))
+}
+
+// DropEvents drops the parts of events that are all from before a time, and returns how many. The keys remember it.
+func DropEvents(ctx context.Context, pool *sql.DB, before time.Time) (dropped int, err error) {
+	old, err := expired(ctx, pool, "events", before)
+	for _, p := range old {
+		if err != nil {
+			return dropped, unlessBusy(err)
+		}
+		// First for the keys, in a transaction of its own: nobody waits for the part to be read.
+		_, err = pool.ExecContext(ctx, fmt.Sprintf(`UPDATE api_keys SET events_gone = g.seq
+			FROM (SELECT api_key_id, MAX(seq) AS seq FROM %s GROUP BY api_key_id) AS g
+			WHERE api_keys.id = g.api_key_id AND api_keys.events_gone < g.seq`, p))
+		if err != nil {
+			return dropped, db.Classify(err)
+		}
+		if err = dropPart(ctx, pool, p); err == nil {
+			dropped++
+		}
+	}
+	return dropped, unlessBusy(err)
+}
+
+// DropRequests drops the parts of the request log that are all from before a time, and returns how many.
+func DropRequests(ctx context.Context, pool *sql.DB, before time.Time) (dropped int, err error) {
+	old, err := expired(ctx, pool, "request_log", before)
+	for i := 0; i < len(old) && err == nil; i++ {
+		if err = dropPart(ctx, pool, old[i]); err == nil {
+			dropped++
+		}
+	}
+	return dropped, unlessBusy(err)
+}
+
+// dropPart drops a part, unless another node has.
+func dropPart(ctx context.Context, pool *sql.DB, p part) error {
+	err := maintenance(ctx, pool, func(tx *sql.Tx) error {
+		return execAll(ctx, tx, fmt.Sprintf("ALTER TABLE %s DETACH PARTITION %s", p.name, p), "DROP TABLE "+p.String())
+	})
+	if err != nil {
+		return fmt.Errorf("drop %s: %w", p, err)
+	}
+	return nil
+}

@@ -1,8 +1,0 @@
-//go:build !linux
-
-package store
-
-import "syscall"
-
-// limitUnacknowledged does nothing: only Linux can limit it for a connection.
-func limitUnacknowledged(string, string, syscall.RawConn) error { return nil }
