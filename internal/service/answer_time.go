@@ -159,9 +159,8 @@ func earlier(t, other *time.Time) bool {
 
 // capacityCheck returns how to count again inside the transaction, for an answer time with a capacity: Live creations
 // of it run one after the other, so that no two of them take the last place. It is nil for the other ones.
-func (s *Service) capacityCheck(
-	ctx context.Context, snap *catalog.Snapshot, where catalog.Context, tenant access.Tenant, t *catalog.AnswerTime,
-) func(*store.Tx) error {
+func (s *Service) capacityCheck(ctx context.Context, d *checkedDraft, tenant access.Tenant) func(*store.Tx) error {
+	t := d.answerTime
 	if t.MaxOpenOrders == 0 || tenant.Environment != access.Live {
 		return nil
 	}
@@ -169,7 +168,7 @@ func (s *Service) capacityCheck(
 		if err := tx.LockAnswerTime(t.Code); err != nil {
 			return err
 		}
-		offers, err := s.offers(ctx, tx.Queries, snap.AnswerTimes(where, tenant.AccountID))
+		offers, err := s.offers(ctx, tx.Queries, d.snap.AnswerTimes(d.where, tenant.AccountID))
 		if err != nil {
 			return err
 		}

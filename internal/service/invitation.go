@@ -102,15 +102,25 @@ func (s *Service) Uninvite(ctx context.Context, actor access.Actor, id string) e
 	if err := actor.Require(access.ManageTeam); err != nil {
 		return err
 	}
-	l, err := s.openInvitation(ctx, access.Portal, actor.Tenant.AccountID, id)
+	accountID := actor.Tenant.AccountID
+	return s.withdrawInvitation(ctx, access.Portal, accountID, id, func(tx *store.Tx, l *access.Link) error {
+		return s.record(tx, actor, invitationEvent(audit.UserUninvited, l))
+	})
+}
+
+// withdrawInvitation deletes an open invitation, and calls record in the same transaction.
+func (s *Service) withdrawInvitation(
+	ctx context.Context, a access.Audience, accountID, id string, record func(*store.Tx, *access.Link) error,
+) error {
+	l, err := s.openInvitation(ctx, a, accountID, id)
 	if err != nil {
 		return err
 	}
 	err = s.store.Update(ctx, func(tx *store.Tx) error {
-		if err := tx.DeleteInvitation(access.Portal, actor.Tenant.AccountID, id); err != nil {
+		if err := tx.DeleteInvitation(a, accountID, l.ID); err != nil {
 			return err
 		}
-		return s.record(tx, actor, invitationEvent(audit.UserUninvited, l))
+		return record(tx, l)
 	})
 	return orNotFound(err, signin.LinkUnusable)
 }
@@ -223,15 +233,7 @@ func (s *Service) UninviteStaff(ctx context.Context, actor access.Actor, id stri
 	if err := actor.Require(access.Administer); err != nil {
 		return err
 	}
-	l, err := s.openInvitation(ctx, access.Desk, "", id)
-	if err != nil {
-		return err
-	}
-	err = s.store.Update(ctx, func(tx *store.Tx) error {
-		if err := tx.DeleteInvitation(access.Desk, "", l.ID); err != nil {
-			return err
-		}
+	return s.withdrawInvitation(ctx, access.Desk, "", id, func(tx *store.Tx, l *access.Link) error {
 		return s.recordStaffAction(tx, actor, invitationAction(audit.StaffUninvited, l))
 	})
-	return orNotFound(err, signin.LinkUnusable)
 }

@@ -24,49 +24,29 @@ import (
 // transaction. It returns the answer as it is stored under the idempotency key; idem is nil without one. The rules are
 // checked in the order that integrators are told.
 func (s *Service) CreateOrder(
-	ctx context.Context, actor access.Actor, d *order.Draft, idem *Idempotent,
+	ctx context.Context, actor access.Actor, draft *order.Draft, idem *Idempotent,
 ) ([]byte, error) {
 	if err := actor.Require(access.ManageOrders); err != nil {
 		return nil, err
 	}
 	tenant := actor.Tenant
-	if err := d.CheckMock(tenant.Environment); err != nil {
-		return nil, err
-	}
-	snap := s.Catalog()
-	where, err := snap.Check(d.CategoryCode, d.BrandCode, d.ModelCode)
+	d, err := s.checkDraft(ctx, tenant, draft)
 	if err != nil {
 		return nil, err
 	}
-	indexes := snap.PhotoIndexes(where)
-	if err := d.CheckIndexes(indexes); err != nil {
-		return nil, err
-	}
-	photos, err := s.draftPhotos(d)
-	if err != nil {
-		return nil, err
-	}
-	refusal := d.CheckCounts(indexes)
-	var answerTime *catalog.AnswerTime
-	if refusal == nil {
-		answerTime, refusal = s.chooseAnswerTime(ctx, snap, where, tenant.AccountID, d.AnswerTime)
-	}
-	if refusal != nil {
-		return nil, s.afterPhotos(ctx, tenant, photos, refusal)
-	}
-	o := s.newOrder(actor, d, snap, where, answerTime)
+	o := s.newOrder(actor, d)
 	if tenant.Environment == access.Test {
-		o.Simulate(d.Mock, snap, indexes, photos, o.CreatedAt)
+		o.Simulate(d.Mock, d.snap, d.indexes, d.photos, o.CreatedAt)
 	}
 	var answer []byte
 	lowBalance := false
 	group := tenant.AccountID + " " + string(tenant.Environment)
-	capacity := s.capacityCheck(ctx, snap, where, tenant, answerTime)
+	capacity := s.capacityCheck(ctx, d, tenant)
 	if capacity != nil { // so that no transaction holds the rows of two answer times
-		group += " " + strconv.Itoa(answerTime.Code)
+		group += " " + strconv.Itoa(o.AnswerTime)
 	}
 	err = s.store.CreateOrder(ctx, group, &store.Creation{
-		Order: o, Photos: photos, KeyName: actor.Name, Idempotency: idem.stored(o.CreatedAt), Before: capacity,
+		Order: o, Photos: d.photos, KeyName: actor.Name, Idempotency: idem.stored(o.CreatedAt), Before: capacity,
 		Answer: func() (_ []byte, err error) {
 			answer, err = json.Marshal(o.Receipt())
 			return answer, err
@@ -83,14 +63,14 @@ func (s *Service) CreateOrder(
 	case errors.Is(err, store.ErrExists):
 		return nil, errRepeated
 	case fault.CodeOf(err) == codeAnswerTime:
-		return nil, s.afterPhotos(ctx, tenant, photos, err)
+		return nil, s.refuseDraft(ctx, tenant, d.photos, err)
 	case err != nil:
 		return nil, err
 	}
 	if tenant.Environment == access.Test {
 		s.onDeliveries()
 	} else {
-		s.onPhotos(tenant.AccountID, photoNames(photos))
+		s.onPhotos(tenant.AccountID, photoNames(d.photos))
 	}
 	if lowBalance {
 		s.WakeMail()
@@ -98,8 +78,44 @@ func (s *Service) CreateOrder(
 	return answer, nil
 }
 
-// afterPhotos returns a refusal, unless a photo is not the account's: that goes before.
-func (s *Service) afterPhotos(
+// checkedDraft is a draft that breaks no rule, with what it refers to.
+type checkedDraft struct {
+	*order.Draft
+	snap       *catalog.Snapshot
+	where      catalog.Context
+	indexes    []*catalog.PhotoIndex
+	photos     []order.Photo
+	answerTime *catalog.AnswerTime
+}
+
+func (s *Service) checkDraft(ctx context.Context, tenant access.Tenant, draft *order.Draft) (*checkedDraft, error) {
+	if err := draft.CheckMock(tenant.Environment); err != nil {
+		return nil, err
+	}
+	d := &checkedDraft{Draft: draft, snap: s.Catalog()}
+	var err error
+	if d.where, err = d.snap.Check(d.CategoryCode, d.BrandCode, d.ModelCode); err != nil {
+		return nil, err
+	}
+	d.indexes = d.snap.PhotoIndexes(d.where)
+	if err := d.CheckIndexes(d.indexes); err != nil {
+		return nil, err
+	}
+	if d.photos, err = s.draftPhotos(draft); err != nil {
+		return nil, err
+	}
+	refusal := d.CheckCounts(d.indexes)
+	if refusal == nil {
+		d.answerTime, refusal = s.chooseAnswerTime(ctx, d.snap, d.where, tenant.AccountID, d.AnswerTime)
+	}
+	if refusal != nil {
+		return nil, s.refuseDraft(ctx, tenant, d.photos, refusal)
+	}
+	return d, nil
+}
+
+// refuseDraft returns a refusal, unless a photo is not the account's: that goes before.
+func (s *Service) refuseDraft(
 	ctx context.Context, tenant access.Tenant, photos []order.Photo, refusal error,
 ) error {
 	known, err := s.store.KnownPhotos(ctx, tenant, photoNames(photos))
@@ -128,15 +144,13 @@ func (s *Service) crossedLowBalance(env access.Environment, c store.Charge) bool
 	return env == access.Live && credit.FellBelow(c.Before, c.Credits, c.LowCredits) && s.SendsMail()
 }
 
-func (s *Service) newOrder(
-	actor access.Actor, d *order.Draft, snap *catalog.Snapshot, where catalog.Context, t *catalog.AnswerTime,
-) *order.Order {
+func (s *Service) newOrder(actor access.Actor, d *checkedDraft) *order.Order {
 	now := s.now()
-	due := now.Add(time.Duration(t.Code) * time.Minute)
+	due := now.Add(time.Duration(d.answerTime.Code) * time.Minute)
 	return &order.Order{
 		ID: store.NewIDAt(now), AccountID: actor.Tenant.AccountID, Environment: actor.Tenant.Environment, APIKeyID: actor.ID,
-		ExternalID: d.ExternalID, Status: order.Queued, AnswerTime: t.Code, Price: t.Price, DueAt: &due,
-		CreatedAt: now, UpdatedAt: now, Recorded: order.Recorded{Classification: classify(snap, where)},
+		ExternalID: d.ExternalID, Status: order.Queued, AnswerTime: d.answerTime.Code, Price: d.answerTime.Price, DueAt: &due,
+		CreatedAt: now, UpdatedAt: now, Recorded: order.Recorded{Classification: classify(d.snap, d.where)},
 	}
 }
 
