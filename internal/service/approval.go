@@ -33,7 +33,7 @@ func (s *Service) requestApproval(ctx context.Context, actor access.Actor, a acc
 	a.ID, a.Status = store.NewID(), access.ApprovalOpen
 	a.RequestedBy, a.Requester, a.RequestedAt, a.ExpiresAt = actor.ID, actor.Name, now, now.Add(access.ApprovalLife)
 	err := s.store.Update(ctx, func(tx *store.Tx) error {
-		if _, err := s.lockAdministrator(tx, actor.ID); err != nil {
+		if _, err := lockAdministrator(tx, actor.ID); err != nil {
 			return err
 		}
 		if err := tx.InsertApproval(&a); err != nil {
@@ -51,7 +51,7 @@ func (s *Service) requestApproval(ctx context.Context, actor access.Actor, a acc
 }
 
 // lockAdministrator returns a staff user who is an active administrator while the transaction runs.
-func (s *Service) lockAdministrator(tx *store.Tx, id string) (*access.Staff, error) {
+func lockAdministrator(tx *store.Tx, id string) (*access.Staff, error) {
 	who, err := tx.StaffForUpdate(id)
 	if errors.Is(err, store.ErrNotFound) || err == nil && !isAdministrator(who) {
 		return nil, access.MissingRole(access.Admin)
@@ -70,13 +70,12 @@ func (s *Service) notifyAdministrators(
 	if err != nil {
 		return err
 	}
-	locale := cmp.Or(actor.Origin.Locale, text.English)
+	mail := letter.RequestApproval(cmp.Or(actor.Origin.Locale, text.English), a.Kind, actor.Name, a.TargetName,
+		s.publicURL+"/desk/admin/approvals", access.ApprovalLife)
 	for _, who := range all {
 		if who.ID == actor.ID || !who.Active() || who.Role != access.Admin {
 			continue
 		}
-		mail := letter.RequestApproval(locale, a.Kind, actor.Name, a.TargetName, s.publicURL+"/desk/admin/approvals",
-			access.ApprovalLife)
 		if err := s.PostLetter(tx, "", who.Email, mail, nil); err != nil {
 			return err
 		}
@@ -107,7 +106,7 @@ func (s *Service) Approve(ctx context.Context, actor access.Actor, id string) (*
 	unusableHash() // not in the transaction: it takes its time
 	return s.decide(ctx, actor, id, access.ApprovalApproved, audit.ApprovalApproved,
 		func(tx *store.Tx, a *access.Approval) error {
-			requester, err := s.lockAdministrator(tx, a.RequestedBy)
+			requester, err := lockAdministrator(tx, a.RequestedBy)
 			if err != nil {
 				return access.RequesterGone.Because(err)
 			}
@@ -164,11 +163,12 @@ func (s *Service) decide(
 		if asked.Kind == access.ApproveRole {
 			involved = append(involved, asked.TargetID)
 		}
-		if _, err := lockStaff(tx, involved...); err != nil {
+		locked, err := lockStaff(tx, involved...)
+		if err != nil {
 			return err
 		}
-		if _, err := s.lockAdministrator(tx, actor.ID); err != nil {
-			return err
+		if !isAdministrator(locked[actor.ID]) {
+			return access.MissingRole(access.Admin)
 		}
 		if a, err = tx.DecideApproval(id, status, actor.ID, actor.Name, s.now()); err != nil {
 			return orNotFound(err, access.ApprovalDecided)

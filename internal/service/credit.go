@@ -80,7 +80,7 @@ const approvalDetail = "approval"
 func (s *Service) grantedAlone(
 	ctx context.Context, tx *store.Tx, actor access.Actor, accountID string,
 ) (sum int64, err error) {
-	if _, err := s.lockAdministrator(tx, actor.ID); err != nil {
+	if _, err := lockAdministrator(tx, actor.ID); err != nil {
 		return 0, err
 	}
 	const page = 500
@@ -101,7 +101,7 @@ func (s *Service) grantedAlone(
 		if len(done) < page {
 			return sum, nil
 		}
-		cursor = audit.ActionCursor{At: done[page-1].At, ID: done[page-1].ID}
+		cursor = done[page-1].Cursor()
 	}
 }
 
