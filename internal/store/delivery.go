@@ -14,7 +14,6 @@ import (
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store/column"
 	"github.com/assayhq/assay/internal/store/db"
-	"github.com/assayhq/assay/internal/store/partition"
 )
 
 // InsertDelivery puts a delivery into the outbox and into the queue, due at its NextAttemptAt, or at once without one.
@@ -366,38 +365,4 @@ func (q Queries) Attempts(ctx context.Context, deliveryID string) ([]webhook.Att
 		return a, err
 	}, "SELECT "+attemptColumns+`, headers FROM delivery_attempts WHERE delivery_id = $1 AND kept = 1
 		ORDER BY number`, deliveryID)
-}
-
-// HasAttempts reports whether there are attempts in the log that were made before the time, except for those of some
-// parts.
-func (q Queries) HasAttempts(ctx context.Context, before time.Time, except ...partition.Range) (bool, error) {
-	args := db.Arguments{column.Micros(before)}
-	return q.db.Exists(ctx, "FROM delivery_attempts WHERE kept = 1 AND at < $1"+without(&args, except), args...)
-}
-
-// DeleteOldAttempts deletes up to limit attempts that were made before the time, the oldest first, and returns how
-// many. Of the attempt that ended a delivery it remains that it did. Those of some parts are left alone; see
-// DropOldAttempts.
-func (t *Tx) DeleteOldAttempts(before time.Time, limit int, except ...partition.Range) (int, error) {
-	args := db.Arguments{column.Micros(before), limit}
-	oldest := `kept = 1 AND (delivery_id, number) IN (SELECT delivery_id, number FROM delivery_attempts
-		WHERE kept = 1 AND at < $1` + without(&args, except) + " ORDER BY at LIMIT $2)"
-	ends, err := t.db.Exec(`UPDATE delivery_attempts SET `+emptied+" WHERE ended <> '' AND "+oldest, args...)
-	if err != nil || int(ends) == limit {
-		return int(ends), err
-	}
-	args[1] = limit - int(ends)
-	others, err := t.db.Exec("DELETE FROM delivery_attempts WHERE ended = '' AND "+oldest, args...)
-	return int(ends + others), err
-}
-
-// emptied makes what remains of an attempt that ended a delivery.
-const emptied = "kept = 0, duration = 0, http_status = 0, failure = '', answer = '', headers = ''"
-
-// without excludes the attempts of parts.
-func without(a *db.Arguments, parts []partition.Range) (where string) {
-	for _, p := range parts {
-		where += " AND NOT (delivery_id >= " + a.Add(p.From) + " AND delivery_id < " + a.Add(p.To) + ")"
-	}
-	return where
 }

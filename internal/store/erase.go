@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/photo"
@@ -351,62 +350,4 @@ func (t *Tx) EraseStaffLog(e Erasure, accountID string) error {
 		}
 	}
 	return nil
-}
-
-// RetentionMark is how far the photos of old orders of an environment are erased.
-type RetentionMark struct {
-	At      time.Time
-	OrderID string
-}
-
-// RetentionMark returns the mark of an environment; the zero value is the beginning.
-func (q Queries) RetentionMark(ctx context.Context, env access.Environment) (m RetentionMark, err error) {
-	m.At = time.Unix(0, 0)
-	err = q.db.Row(ctx, "SELECT at, order_id FROM photo_retention WHERE environment = $1", []any{string(env)},
-		column.Time(&m.At), &m.OrderID)
-	if errors.Is(err, ErrNotFound) {
-		err = nil
-	}
-	return m, err
-}
-
-// SetRetentionMark moves the mark.
-func (t *Tx) SetRetentionMark(env access.Environment, m RetentionMark) error {
-	_, err := t.db.Exec(`INSERT INTO photo_retention (environment, at, order_id) VALUES ($1, $2, $3)
-		ON CONFLICT (environment) DO UPDATE SET at = excluded.at, order_id = excluded.order_id`,
-		string(env), column.Micros(m.At), m.OrderID)
-	return err
-}
-
-// AgedOrder is an order whose photos may be old enough to be erased.
-type AgedOrder struct {
-	ID        string
-	AccountID string
-	At        time.Time // by which its age is told
-	Skip      bool      // it is not of the environment
-}
-
-// AgedOrders returns up to limit orders after the mark whose time is before another: Live orders by when they ended,
-// Test orders, which can be moved out of an end, by when they were created. For the latter the orders of both
-// environments are walked, and the mark moves past those of the other.
-func (q Queries) AgedOrders(
-	ctx context.Context, env access.Environment, m RetentionMark, before time.Time, limit int,
-) ([]AgedOrder, error) {
-	text, args := `SELECT id, account_id, ended_at, environment FROM orders WHERE environment = 'live'
-		AND ended_at IS NOT NULL AND (ended_at, id) > ($1, $2) AND ended_at < $3 ORDER BY ended_at, id LIMIT $4`,
-		[]any{column.Micros(m.At), m.OrderID, column.Micros(before), limit}
-	if env == access.Test {
-		text, args = `SELECT id, account_id, created_at, environment FROM orders WHERE id > $1 ORDER BY id LIMIT $2`,
-			[]any{m.OrderID, limit}
-	}
-	orders, err := db.Collect(ctx, q.db, func(scan db.Scanner) (o AgedOrder, err error) {
-		var of access.Environment
-		err = scan(&o.ID, &o.AccountID, column.Time(&o.At), &of)
-		o.Skip = of != env
-		return o, err
-	}, text, args...)
-	if young := slices.IndexFunc(orders, func(o AgedOrder) bool { return !o.At.Before(before) }); young >= 0 {
-		orders = orders[:young]
-	}
-	return orders, err
 }

@@ -6,7 +6,9 @@ import (
 	"errors"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/certificate"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/store/db"
 )
 
@@ -88,5 +90,109 @@ func (q Queries) UnreadableSteps(ctx context.Context, f func(orderID, event stri
 			f(orderID, event)
 		}
 		return nil
+	})
+}
+
+// OrderPhotoProof is a photo of an order with what is known of it.
+type OrderPhotoProof struct {
+	OrderID     string
+	AccountID   string
+	Environment access.Environment
+	Name        string
+	IndexCode   string
+	Known       bool // the photo has a row
+	Used        bool // and is marked as used by an order
+	Erased      bool // and has no file any more
+	Owned       bool // and belongs to the account and environment of the order
+	Bytes       int64
+	SHA256      string
+}
+
+// OrderPhotosAfter returns the photos of up to limit orders whose ids follow the one given, as far as the id last, and
+// the id of the last of these orders, empty when there are no more.
+func (q Queries) OrderPhotosAfter(
+	ctx context.Context, id, last string, limit int,
+) (photos []OrderPhotoProof, next string, err error) {
+	var names []string
+	owner := make(map[string]OrderPhotoProof) // of an order
+	add := func(orderID, name, indexCode string) {
+		p := owner[orderID]
+		p.OrderID, p.Name, p.IndexCode = orderID, name, indexCode
+		photos, names = append(photos, p), append(names, name)
+	}
+	if err := q.db.Rows(ctx, `SELECT id, account_id, environment, creation FROM orders
+		WHERE id > $1 AND id <= $2 ORDER BY id LIMIT $3`, []any{id, last, limit}, func(scan db.Scanner) error {
+		var p OrderPhotoProof
+		var text string
+		if err := scan(&next, &p.AccountID, &p.Environment, &text); err != nil {
+			return err
+		}
+		owner[next] = p
+		var c creation
+		_ = decodeCreation(text, &c) // what cannot be read is told of with its order
+		for _, sent := range c.Photos {
+			add(next, sent.Name, sent.IndexCode)
+		}
+		return nil
+	}); err != nil {
+		return nil, "", err
+	}
+	if err := q.db.Rows(ctx, `SELECT order_id, photo, index_code FROM order_photos WHERE order_id > $1 AND order_id <= $2
+		AND photo IS NOT NULL ORDER BY order_id, round, position`, []any{id, next}, func(scan db.Scanner) error {
+		var orderID, name, indexCode string
+		err := scan(&orderID, &name, &indexCode)
+		add(orderID, name, indexCode)
+		return err
+	}); err != nil {
+		return nil, "", err
+	}
+	stored, err := q.photos(ctx, names)
+	for i := range photos {
+		p := &photos[i]
+		s, known := stored[p.Name]
+		p.Known, p.Used, p.Bytes, p.SHA256 = known, s.Used, s.Bytes, s.SHA256
+		p.Erased = s.Erased
+		p.Owned = s.Tenant == access.Tenant{AccountID: p.AccountID, Environment: p.Environment}
+	}
+	return photos, next, err
+}
+
+// CertifiedPhotos returns the certificates of the authentic orders whose ids follow the one given, as far as the id
+// last, by order.
+func (q Queries) CertifiedPhotos(ctx context.Context, id, last string) (map[string]*certificate.Issued, error) {
+	found := make(map[string]*certificate.Issued)
+	return found, q.db.Rows(ctx, `SELECT o.id, c.id, c.document FROM orders AS o JOIN certificates AS c
+		ON c.id = o.certificate_id WHERE o.id > $1 AND o.id <= $2 AND o.outcome = 'authentic'`, []any{id, last},
+		func(scan db.Scanner) error {
+			c := new(certificate.Issued)
+			var document string
+			err := scan(&c.OrderID, &c.ID, &document)
+			c.Document = []byte(document)
+			found[c.OrderID] = c
+			return err
+		})
+}
+
+// PhotoTotalsProof is what an account has of photos in an environment, counted and as its totals say.
+type PhotoTotalsProof struct {
+	access.Tenant
+	Counted, Kept photo.Totals
+}
+
+// WrongPhotoTotals calls f for every account and environment whose totals of photos are not what is there.
+func (q Queries) WrongPhotoTotals(ctx context.Context, f func(PhotoTotalsProof)) error {
+	return q.db.Rows(ctx, `SELECT account_id, environment, CAST(SUM(photos) AS BIGINT), CAST(SUM(bytes) AS BIGINT),
+			CAST(SUM(kept_photos) AS BIGINT), CAST(SUM(kept_bytes) AS BIGINT) FROM (
+			SELECT account_id, environment, COUNT(*) AS photos, SUM(bytes) AS bytes, 0 AS kept_photos, 0 AS kept_bytes
+				FROM photos WHERE erased_at IS NULL GROUP BY account_id, environment
+			UNION ALL SELECT account_id, environment, 0, 0, photos, bytes FROM photo_totals) AS found
+		GROUP BY account_id, environment HAVING SUM(photos) <> SUM(kept_photos) OR SUM(bytes) <> SUM(kept_bytes)
+		ORDER BY account_id, environment`, nil, func(scan db.Scanner) error {
+		var p PhotoTotalsProof
+		err := scan(&p.AccountID, &p.Environment, &p.Counted.Photos, &p.Counted.Bytes, &p.Kept.Photos, &p.Kept.Bytes)
+		if err == nil {
+			f(p)
+		}
+		return err
 	})
 }

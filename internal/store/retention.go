@@ -3,8 +3,11 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"slices"
 	"time"
 
+	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/store/column"
 	"github.com/assayhq/assay/internal/store/db"
 	"github.com/assayhq/assay/internal/store/partition"
@@ -111,13 +114,6 @@ func (q Queries) HasOldLeases(ctx context.Context, before time.Time) (bool, erro
 	return q.db.Exists(ctx, "FROM delivery_leases WHERE lease_until < $1", column.Micros(before))
 }
 
-// DeleteVerdictDrafts deletes what was entered for an order and not sent, except by one, whose checklist is part of how
-// the verdict came about.
-func (t *Tx) DeleteVerdictDrafts(orderID, exceptStaffID string) error {
-	_, err := t.db.Exec("DELETE FROM verdict_drafts WHERE order_id = $1 AND staff_id <> $2", orderID, exceptStaffID)
-	return err
-}
-
 // UnknownPhotos returns those of the names that no photo has, and those of photos that were erased.
 func (q Queries) UnknownPhotos(ctx context.Context, names []string) (unknown, erased []string, err error) {
 	known, err := q.photos(ctx, names)
@@ -133,6 +129,98 @@ func (q Queries) UnknownPhotos(ctx context.Context, names []string) (unknown, er
 		}
 	}
 	return unknown, erased, nil
+}
+
+// HasAttempts reports whether there are attempts in the log that were made before the time, except for those of some
+// parts.
+func (q Queries) HasAttempts(ctx context.Context, before time.Time, except ...partition.Range) (bool, error) {
+	args := db.Arguments{column.Micros(before)}
+	return q.db.Exists(ctx, "FROM delivery_attempts WHERE kept = 1 AND at < $1"+without(&args, except), args...)
+}
+
+// DeleteOldAttempts deletes up to limit attempts that were made before the time, the oldest first, and returns how
+// many. Of the attempt that ended a delivery it remains that it did. Those of some parts are left alone; see
+// DropOldAttempts.
+func (t *Tx) DeleteOldAttempts(before time.Time, limit int, except ...partition.Range) (int, error) {
+	args := db.Arguments{column.Micros(before), limit}
+	oldest := `kept = 1 AND (delivery_id, number) IN (SELECT delivery_id, number FROM delivery_attempts
+		WHERE kept = 1 AND at < $1` + without(&args, except) + " ORDER BY at LIMIT $2)"
+	ends, err := t.db.Exec(`UPDATE delivery_attempts SET `+emptied+" WHERE ended <> '' AND "+oldest, args...)
+	if err != nil || int(ends) == limit {
+		return int(ends), err
+	}
+	args[1] = limit - int(ends)
+	others, err := t.db.Exec("DELETE FROM delivery_attempts WHERE ended = '' AND "+oldest, args...)
+	return int(ends + others), err
+}
+
+// emptied makes what remains of an attempt that ended a delivery.
+const emptied = "kept = 0, duration = 0, http_status = 0, failure = '', answer = '', headers = ''"
+
+// without excludes the attempts of parts.
+func without(a *db.Arguments, parts []partition.Range) (where string) {
+	for _, p := range parts {
+		where += " AND NOT (delivery_id >= " + a.Add(p.From) + " AND delivery_id < " + a.Add(p.To) + ")"
+	}
+	return where
+}
+
+// RetentionMark is how far the photos of old orders of an environment are erased.
+type RetentionMark struct {
+	At      time.Time
+	OrderID string
+}
+
+// RetentionMark returns the mark of an environment; the zero value is the beginning.
+func (q Queries) RetentionMark(ctx context.Context, env access.Environment) (m RetentionMark, err error) {
+	m.At = time.Unix(0, 0)
+	err = q.db.Row(ctx, "SELECT at, order_id FROM photo_retention WHERE environment = $1", []any{string(env)},
+		column.Time(&m.At), &m.OrderID)
+	if errors.Is(err, ErrNotFound) {
+		err = nil
+	}
+	return m, err
+}
+
+// SetRetentionMark moves the mark.
+func (t *Tx) SetRetentionMark(env access.Environment, m RetentionMark) error {
+	_, err := t.db.Exec(`INSERT INTO photo_retention (environment, at, order_id) VALUES ($1, $2, $3)
+		ON CONFLICT (environment) DO UPDATE SET at = excluded.at, order_id = excluded.order_id`,
+		string(env), column.Micros(m.At), m.OrderID)
+	return err
+}
+
+// AgedOrder is an order whose photos may be old enough to be erased.
+type AgedOrder struct {
+	ID        string
+	AccountID string
+	At        time.Time // by which its age is told
+	Skip      bool      // it is not of the environment
+}
+
+// AgedOrders returns up to limit orders after the mark whose time is before another: Live orders by when they ended,
+// Test orders, which can be moved out of an end, by when they were created. For the latter the orders of both
+// environments are walked, and the mark moves past those of the other.
+func (q Queries) AgedOrders(
+	ctx context.Context, env access.Environment, m RetentionMark, before time.Time, limit int,
+) ([]AgedOrder, error) {
+	text, args := `SELECT id, account_id, ended_at, environment FROM orders WHERE environment = 'live'
+		AND ended_at IS NOT NULL AND (ended_at, id) > ($1, $2) AND ended_at < $3 ORDER BY ended_at, id LIMIT $4`,
+		[]any{column.Micros(m.At), m.OrderID, column.Micros(before), limit}
+	if env == access.Test {
+		text, args = `SELECT id, account_id, created_at, environment FROM orders WHERE id > $1 ORDER BY id LIMIT $2`,
+			[]any{m.OrderID, limit}
+	}
+	orders, err := db.Collect(ctx, q.db, func(scan db.Scanner) (o AgedOrder, err error) {
+		var of access.Environment
+		err = scan(&o.ID, &o.AccountID, column.Time(&o.At), &of)
+		o.Skip = of != env
+		return o, err
+	}, text, args...)
+	if young := slices.IndexFunc(orders, func(o AgedOrder) bool { return !o.At.Before(before) }); young >= 0 {
+		orders = orders[:young]
+	}
+	return orders, err
 }
 
 // MakePartitions makes the parts of partitioned tables ahead of a time, and returns how many were missing. On SQLite,
