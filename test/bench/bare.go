@@ -84,13 +84,10 @@ type server struct {
 	process   *child.Process
 }
 
-func (s *server) stop() error {
+func (s *server) close() error {
 	if err := s.process.Signal(syscall.SIGTERM); err != nil {
 		return err
 	}
 	<-s.process.Done()
 	return nil
 }
-
-// close is stop.
-func (s *server) close() error { return s.stop() }

@@ -19,24 +19,24 @@ func creations(ctx context.Context, s *suite) (err error) {
 	if err != nil {
 		return err
 	}
-	started := []interface{ close() error }{}
-	defer func() { err = errors.Join(err, closeAll(started)) }()
+	var started []interface{ close() error }
+	defer func() { err = errors.Join(err, closeAll(started), i.remove()) }()
 	if err := i.fill(ctx, mostlyEnded(s.few)); err != nil {
-		return errors.Join(err, i.remove())
+		return err
 	}
 	trace, err := i.record(ctx)
 	if err != nil {
-		return errors.Join(err, i.remove())
+		return err
 	}
 	copied := filepath.Join(i.folder, "copy.db")
 	if err := run(ctx, "cp", "--reflink=auto", i.target(), copied); err != nil {
-		return errors.Join(err, i.remove())
+		return err
 	}
 	shop, err := i.start(ctx)
 	if err != nil {
-		return errors.Join(err, i.remove())
+		return err
 	}
-	started = append(started, shop)
+	started = append(started, shop.server)
 	loop, err := s.startRole(ctx, "loop", traceVariable+"="+trace, databaseVariable+"="+copied)
 	if err != nil {
 		return err

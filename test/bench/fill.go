@@ -158,7 +158,7 @@ func (i *installation) batch(ctx context.Context, w stock) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.server.stop()) }()
+	defer func() { err = errors.Join(err, s.server.close()) }()
 	drafts, err := s.drafts(ctx, 0, 20)
 	if err != nil {
 		return err

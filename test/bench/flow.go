@@ -14,10 +14,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/assayhq/assay/client"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/testkit/pictures"
-	"golang.org/x/sync/errgroup"
 )
 
 const (
@@ -36,16 +37,12 @@ func flow(ctx context.Context, s *suite) (err error) {
 	if err != nil {
 		return err
 	}
-	i, err := s.install(ctx, sqlite, 1, settings...)
+	shop, err := s.launchFresh(ctx, sqlite, settings...)
 	if err != nil {
 		return err
 	}
-	shop, err := i.start(ctx)
-	if err != nil {
-		return errors.Join(err, i.remove())
-	}
 	defer func() { err = errors.Join(err, shop.close()) }()
-	c, err := shop.client(i.Accounts[0].Live)
+	c, err := shop.client(shop.Accounts[0].Live)
 	if err != nil {
 		return err
 	}

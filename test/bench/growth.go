@@ -40,13 +40,9 @@ func growth(ctx context.Context, s *suite) (err error) {
 	var shops []*shop
 	defer func() { err = errors.Join(err, closeAll(shops)) }()
 	for _, size := range sizes {
-		i, err := s.filled(ctx, sqlite, mostlyEnded(size))
+		running, err := s.launchFilled(ctx, sqlite, mostlyEnded(size))
 		if err != nil {
 			return err
-		}
-		running, err := i.start(ctx)
-		if err != nil {
-			return errors.Join(err, i.remove())
 		}
 		shops = append(shops, running)
 	}

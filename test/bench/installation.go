@@ -203,12 +203,39 @@ func (i *installation) start(ctx context.Context) (*shop, error) {
 	return &shop{i, running}, nil
 }
 
+// launch is start, after which the installation is removed when that fails.
+func (i *installation) launch(ctx context.Context) (*shop, error) {
+	running, err := i.start(ctx)
+	if err != nil {
+		return nil, errors.Join(err, i.remove())
+	}
+	return running, nil
+}
+
+// launchFresh starts the program on an installation of its own.
+func (s *suite) launchFresh(ctx context.Context, e engine, settings ...string) (*shop, error) {
+	i, err := s.install(ctx, e, 1, settings...)
+	if err != nil {
+		return nil, err
+	}
+	return i.launch(ctx)
+}
+
+// launchFilled starts the program on an installation with a stock of orders.
+func (s *suite) launchFilled(ctx context.Context, e engine, w stock) (*shop, error) {
+	i, err := s.filled(ctx, e, w)
+	if err != nil {
+		return nil, err
+	}
+	return i.launch(ctx)
+}
+
 // close ends the program and removes the installation. It may be called for nil.
 func (s *shop) close() error {
 	if s == nil {
 		return nil
 	}
-	return errors.Join(s.server.stop(), s.remove())
+	return errors.Join(s.server.close(), s.remove())
 }
 
 func (s *shop) url(path string) string { return "http://" + s.server.http + path }

@@ -42,7 +42,7 @@ func twoNodes(ctx context.Context, s *suite) (err error) {
 		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, node.server.stop()) }()
+		defer func() { err = errors.Join(err, node.server.close()) }()
 		load, err := node.details(ctx)
 		if err != nil {
 			return err

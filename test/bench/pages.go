@@ -158,12 +158,9 @@ type signedInShop struct {
 }
 
 func (s *signedInShop) open(ctx context.Context, suite *suite, e engine, w stock) error {
-	i, err := suite.filled(ctx, e, w)
-	if err != nil {
+	var err error
+	if s.shop, err = suite.launchFilled(ctx, e, w); err != nil {
 		return err
-	}
-	if s.shop, err = i.start(ctx); err != nil {
-		return errors.Join(err, i.remove())
 	}
 	if s.desk, err = s.signIn(ctx, "/desk/sign-in", s.Staff.Email, s.Staff.Password); err != nil {
 		return err

@@ -71,7 +71,7 @@ func postgresCreations(ctx context.Context, s *suite) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, running.server.stop()) }()
+	defer func() { err = errors.Join(err, running.server.close()) }()
 
 	for _, f := range []struct {
 		accounts int
@@ -126,7 +126,7 @@ func (i *installation) creationReplays(ctx context.Context) (_ []*sqltrace.Repla
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, s.server.stop()) }()
+	defer func() { err = errors.Join(err, s.server.close()) }()
 	replays := make([]*sqltrace.Replay, len(i.Accounts))
 	loads := make([]*target, len(i.Accounts))
 	for n := range i.Accounts {
@@ -175,20 +175,16 @@ func (i *installation) copyDatabase(ctx context.Context) (string, error) {
 
 // postgresReads compares the detail with pgbench, and reads with a bare handler.
 func postgresReads(ctx context.Context, s *suite) (err error) {
-	i, err := s.filled(ctx, postgres, mostlyEnded(s.postgres))
+	shop, err := s.launchFilled(ctx, postgres, mostlyEnded(s.postgres))
 	if err != nil {
 		return err
-	}
-	shop, err := i.start(ctx)
-	if err != nil {
-		return errors.Join(err, i.remove())
 	}
 	defer func() { err = errors.Join(err, shop.close()) }()
 	details, err := shop.details(ctx)
 	if err != nil {
 		return err
 	}
-	recorded, err := i.watch(ctx, func() error {
+	recorded, err := shop.watch(ctx, func() error {
 		for n := range 2 * batch { // each pooled connection prepares the statement once
 			if err := details.once(ctx, n); err != nil {
 				return err
@@ -199,7 +195,7 @@ func postgresReads(ctx context.Context, s *suite) (err error) {
 	if err != nil {
 		return err
 	}
-	text, err := i.detailScript(recorded)
+	text, err := shop.detailScript(recorded)
 	if err != nil {
 		return err
 	}
@@ -207,12 +203,12 @@ func postgresReads(ctx context.Context, s *suite) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, plain.stop()) }()
+	defer func() { err = errors.Join(err, plain.close()) }()
 	same, err := plain.mirror(ctx, details)
 	if err != nil {
 		return err
 	}
-	c, err := s.pgbenchSide(samePgbench, i.dsn, text, 1)
+	c, err := s.pgbenchSide(samePgbench, shop.dsn, text, 1)
 	if err != nil {
 		return err
 	}

@@ -20,11 +20,7 @@ const (
 // reads compares single reads, among many orders with distinct facts, with a bare handler that sends the same bytes,
 // and the detail with PocketBase viewing one record.
 func reads(ctx context.Context, s *suite) (err error) {
-	i, err := s.filled(ctx, sqlite, mostlyEnded(s.many))
-	if err != nil {
-		return err
-	}
-	shop, err := i.start(ctx)
+	shop, err := s.launchFilled(ctx, sqlite, mostlyEnded(s.many))
 	if err != nil {
 		return err
 	}
@@ -33,7 +29,7 @@ func reads(ctx context.Context, s *suite) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, plain.stop()) }()
+	defer func() { err = errors.Join(err, plain.close()) }()
 	among := fmt.Sprintf(", %s orders", count(s.many))
 
 	if s.wanted(detailName+among) || s.wanted(viewName+among) {
@@ -111,7 +107,7 @@ func (s *suite) detail(ctx context.Context, shop *shop, plain *bare, among strin
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, other.stop()) }()
+	defer func() { err = errors.Join(err, other.close()) }()
 	records, err := other.views(ctx)
 	if err != nil {
 		return err

@@ -71,7 +71,7 @@ func (i *installation) record(ctx context.Context) (_ string, err error) {
 	if err == nil {
 		err = load.waves(ctx, 32, 40)
 	}
-	return trace, errors.Join(err, running.stop())
+	return trace, errors.Join(err, running.close())
 }
 
 // waves sends requests in groups of the same size, each after the answers to the last, so that groups of the same size

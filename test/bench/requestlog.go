@@ -12,12 +12,12 @@ const (
 
 // requestLog measures what it costs to record requests: the same loads on two installations, of which one does not.
 func requestLog(ctx context.Context, s *suite) (err error) {
-	on, err := s.startFresh(ctx)
+	on, err := s.launchFresh(ctx, sqlite)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, on.close()) }()
-	off, err := s.startFresh(ctx, "ASSAY_REQUEST_LOG_RETENTION=0")
+	off, err := s.launchFresh(ctx, sqlite, "ASSAY_REQUEST_LOG_RETENTION=0")
 	if err != nil {
 		return err
 	}
@@ -52,17 +52,4 @@ func requestLog(ctx context.Context, s *suite) (err error) {
 		}
 	}
 	return nil
-}
-
-// startFresh starts the program on an installation of its own.
-func (s *suite) startFresh(ctx context.Context, settings ...string) (*shop, error) {
-	i, err := s.install(ctx, sqlite, 1, settings...)
-	if err != nil {
-		return nil, err
-	}
-	running, err := i.start(ctx)
-	if err != nil {
-		return nil, errors.Join(err, i.remove())
-	}
-	return running, nil
 }

@@ -67,7 +67,7 @@ func (i *installation) startOnce(ctx context.Context) (took time.Duration, megab
 	if err != nil {
 		return 0, 0, err
 	}
-	defer func() { err = errors.Join(err, s.server.stop()) }()
+	defer func() { err = errors.Join(err, s.server.close()) }()
 	for {
 		if _, err := exchange(ctx, http.MethodGet, "http://"+s.server.ops+"/readyz", nil, nil, http.StatusOK); err == nil {
 			break

@@ -89,9 +89,9 @@ func (i *installation) uploads(
 	ctx context.Context, kind string, g goal, versus string, store func(photo []byte) error,
 ) (err error) {
 	s := i.suite
-	shop, err := i.start(ctx)
+	shop, err := i.launch(ctx)
 	if err != nil {
-		return errors.Join(err, i.remove())
+		return err
 	}
 	defer func() { err = errors.Join(err, shop.close()) }()
 	photo, err := largePhoto(uploadSize)

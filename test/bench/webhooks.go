@@ -13,11 +13,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/assayhq/assay/client"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/outbox"
-	"golang.org/x/sync/errgroup"
 )
 
 const (
@@ -83,14 +84,11 @@ func (s *suite) newWebhookSite(ctx context.Context, e engine) (*webhookSite, err
 	if err != nil {
 		return nil, errors.Join(err, w.close())
 	}
-	i, err := s.install(ctx, e, 1, append(settings, "ASSAY_SECRET_KEY="+outbox.SecretKey)...)
+	w.shop, err = s.launchFresh(ctx, e, append(settings, "ASSAY_SECRET_KEY="+outbox.SecretKey)...)
 	if err != nil {
 		return nil, errors.Join(err, w.close())
 	}
-	if w.shop, err = i.start(ctx); err != nil {
-		return nil, errors.Join(err, i.remove(), w.close())
-	}
-	if w.store, err = store.Open(ctx, i.target()); err != nil {
+	if w.store, err = store.Open(ctx, w.target()); err != nil {
 		return nil, errors.Join(err, w.close())
 	}
 	if w.outbox, err = outbox.New(ctx, w.store); err != nil {
