@@ -23,15 +23,11 @@ func parseObject(t *testing.T, body string) Object {
 // problemsOf lists the problems of a validation fault as "field code".
 func problemsOf(t *testing.T, err error) []string {
 	t.Helper()
-	if err == nil {
-		return nil
-	}
-	f, ok := errors.AsType[*fault.Error](err)
-	if !ok || f.Code != fault.CodeValidation {
+	if err != nil && fault.CodeOf(err) != fault.CodeValidation {
 		t.Fatalf("got %v, want a validation fault", err)
 	}
 	var out []string
-	for _, p := range f.Details["errors"].([]fault.Problem) {
+	for _, p := range fault.ProblemsOf(err) {
 		out = append(out, p.Field+" "+p.Code)
 	}
 	return out

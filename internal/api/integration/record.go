@@ -51,7 +51,7 @@ func (a *API) record(rec *httpx.Recorder, r *http.Request, c *call) {
 // refusal returns what the caller was told, as far as it is kept.
 func refusal(f *fault.Error) string {
 	told := requestlog.Refusal{Message: f.Message, Details: f.Details}
-	if problems, ok := f.Details["errors"].([]fault.Problem); ok && len(problems) > maxProblems {
+	if problems := fault.ProblemsOf(f); len(problems) > maxProblems {
 		told.Details = f.With("errors", problems[:maxProblems]).Details
 	}
 	b, err := json.Marshal(told)

@@ -47,24 +47,34 @@ func keyPrefix(e Environment) string { return "assay_" + string(e) + "_" }
 // NewSecretKey returns a new API key: assay_test_ or assay_live_, 32 random base62 characters and a 6-character
 // checksum, by which typos are found without the database and secret scanners recognise keys.
 func NewSecretKey(e Environment) string {
-	body := keyPrefix(e) + randomBase62(keyRandom)
+	return newSecret(keyPrefix(e))
+}
+
+func newSecret(prefix string) string {
+	body := prefix + randomBase62(keyRandom)
 	return body + checksum(body)
+}
+
+// validSecret reports whether s has the prefix, the form and the checksum of a secret that newSecret makes.
+func validSecret(prefix, s string) bool {
+	if !strings.HasPrefix(s, prefix) || len(s) != len(prefix)+keyRandom+keyChecksum {
+		return false
+	}
+	for i := len(prefix); i < len(s); i++ {
+		if strings.IndexByte(base62, s[i]) < 0 {
+			return false
+		}
+	}
+	body := s[:len(s)-keyChecksum]
+	return hasChecksum(body, s[len(body):])
 }
 
 // ParseSecretKey checks the form and checksum of an API key and returns its environment.
 func ParseSecretKey(s string) (Environment, bool) {
 	for _, e := range Environments {
-		prefix := keyPrefix(e)
-		if !strings.HasPrefix(s, prefix) || len(s) != len(prefix)+keyRandom+keyChecksum {
-			continue
+		if validSecret(keyPrefix(e), s) {
+			return e, true
 		}
-		for i := len(prefix); i < len(s); i++ {
-			if strings.IndexByte(base62, s[i]) < 0 {
-				return "", false
-			}
-		}
-		body := s[:len(s)-keyChecksum]
-		return e, hasChecksum(body, s[len(body):])
 	}
 	return "", false
 }

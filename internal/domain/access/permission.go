@@ -61,6 +61,14 @@ func RequireRole(has, needs Role) error {
 	return missingRole("This needs the role ", string(needs))
 }
 
+// AdminOnly refuses staff users who are not administrators.
+func AdminOnly(who *Staff) error {
+	if !who.Allows(Admin) {
+		return MissingRole(Admin)
+	}
+	return nil
+}
+
 // MissingRole is the refusal of a staff user who lacks the role that an operation needs.
 func MissingRole(role StaffRole) *fault.Error {
 	return missingRole("This operation needs the role ", string(role))

@@ -1,7 +1,6 @@
 package access
 
 import (
-	"strings"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/enum"
@@ -57,24 +56,10 @@ const staffTokenPrefix = "assay_staff_"
 
 // NewStaffToken returns a new token for the desk API, in the form of an API key: assay_staff_, 32 random base62
 // characters and a 6-character checksum. It is stored as HashSecretKey.
-func NewStaffToken() string {
-	body := staffTokenPrefix + randomBase62(keyRandom)
-	return body + checksum(body)
-}
+func NewStaffToken() string { return newSecret(staffTokenPrefix) }
 
 // ValidStaffToken reports whether s has the form and checksum of a staff token.
-func ValidStaffToken(s string) bool {
-	if !strings.HasPrefix(s, staffTokenPrefix) || len(s) != len(staffTokenPrefix)+keyRandom+keyChecksum {
-		return false
-	}
-	for i := len(staffTokenPrefix); i < len(s); i++ {
-		if strings.IndexByte(base62, s[i]) < 0 {
-			return false
-		}
-	}
-	body := s[:len(s)-keyChecksum]
-	return hasChecksum(body, s[len(body):])
-}
+func ValidStaffToken(s string) bool { return validSecret(staffTokenPrefix, s) }
 
 // StaffUnauthenticated is the error for a desk API request without a valid staff token. It does not say why.
 var StaffUnauthenticated = fault.New(fault.Unauthorized, Unauthenticated.Code,

@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"errors"
 	"strings"
 	"time"
 )
@@ -39,6 +40,16 @@ func Validation(problems ...Problem) *Error {
 		b.WriteString(p.Field + " " + p.Message)
 	}
 	return New(Invalid, CodeValidation, b.String()).With("errors", problems)
+}
+
+// ProblemsOf returns the problems of a fault that Validation made; nil for other errors.
+func ProblemsOf(err error) []Problem {
+	f, ok := errors.AsType[*Error](err)
+	if !ok {
+		return nil
+	}
+	problems, _ := f.Details["errors"].([]Problem)
+	return problems
 }
 
 // BadRequest returns the fault for a malformed request or a broken general rule.

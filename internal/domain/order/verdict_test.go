@@ -1,7 +1,6 @@
 package order_test
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -47,15 +46,11 @@ func processing() *order.Order {
 // fields returns the fields that a validation error names.
 func fields(t *testing.T, err error) []string {
 	t.Helper()
-	if err == nil {
-		return nil
-	}
-	f, ok := errors.AsType[*fault.Error](err)
-	if !ok || f.Code != fault.CodeValidation {
+	if err != nil && fault.CodeOf(err) != fault.CodeValidation {
 		t.Fatalf("got %v, want a validation error", err)
 	}
 	var names []string
-	for _, p := range f.Details["errors"].([]fault.Problem) {
+	for _, p := range fault.ProblemsOf(err) {
 		names = append(names, p.Field)
 	}
 	return names

@@ -48,11 +48,7 @@ func (a *Admin) renderNewAccount(w http.ResponseWriter, r *http.Request, form *u
 	)
 }
 
-func (a *Admin) createAccount(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
+func (a *Admin) createAccount(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
 	locale := text.Locale(form.Get("locale"))
 	n, err := a.Service.CreateAccount(r.Context(), actorOf(who), form.Get("name"), form.Get("email"), locale)
 	if err != nil {

@@ -5,7 +5,6 @@ package admin
 
 import (
 	"embed"
-	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -77,7 +76,7 @@ const home = "/desk/admin"
 // Nav returns the administrators' part of the navigation, for desk.Config. Others get none.
 func Nav(site *ui.Site, s *service.Service) func(r *http.Request, who *access.Staff) []ui.NavGroup {
 	return func(r *http.Request, who *access.Staff) []ui.NavGroup {
-		if adminOnly(who) != nil {
+		if !who.Allows(access.Admin) {
 			return nil
 		}
 		group := ui.NavGroup{Label: site.T(r, "admin.nav.label")}
@@ -108,13 +107,6 @@ func Nav(site *ui.Site, s *service.Service) func(r *http.Request, who *access.St
 	}
 }
 
-func adminOnly(who *access.Staff) error {
-	if !who.Allows(access.Admin) {
-		return access.MissingRole(access.Admin)
-	}
-	return nil
-}
-
 type handler = func(w http.ResponseWriter, r *http.Request, who *visitor) error
 
 type route struct {
@@ -130,7 +122,7 @@ func (a *Admin) table() []route {
 		{"GET /desk/admin/statistics", a.showStatistics},
 
 		{"GET " + accounts, a.listAccounts},
-		{"POST " + accounts, a.createAccount},
+		{"POST " + accounts, ui.WithForm(a.createAccount)},
 		{"GET " + accounts + "/new", a.newAccount},
 		{"GET " + account, a.showAccount},
 		{"GET " + account + "/users/{user}/{action}", a.to(account)},
@@ -164,26 +156,26 @@ func (a *Admin) table() []route {
 		{"GET /desk/admin/deliveries/{delivery}", a.showDelivery},
 		{"GET /desk/admin/deliveries/{delivery}/redeliver", a.to("/desk/admin/deliveries/{delivery}")},
 		{"POST /desk/admin/deliveries/{delivery}/redeliver", a.redeliver},
-		{"POST /desk/admin/deliveries/redeliver", a.redeliverFailed},
+		{"POST /desk/admin/deliveries/redeliver", ui.WithForm(a.redeliverFailed)},
 
 		{"GET /desk/admin/certificates", a.listCertificates},
 		{"GET /desk/admin/certificates/{certificate}", a.showCertificate},
 		{"GET /desk/admin/certificates/{certificate}/revoke", a.to("/desk/admin/certificates/{certificate}")},
-		{"POST /desk/admin/certificates/{certificate}/revoke", a.revokeCertificate},
+		{"POST /desk/admin/certificates/{certificate}/revoke", ui.WithForm(a.revokeCertificate)},
 
 		{"GET /desk/admin/staff", a.listStaff},
-		{"POST /desk/admin/staff", a.createStaff},
-		{"POST /desk/admin/staff/invitations", a.inviteStaff},
+		{"POST /desk/admin/staff", ui.WithForm(a.createStaff)},
+		{"POST /desk/admin/staff/invitations", ui.WithForm(a.inviteStaff)},
 		{"GET /desk/admin/staff/invitations", a.to("/desk/admin/staff")},
 		{"POST /desk/admin/staff/invitations/{invitation}/again", a.inviteStaffAgain},
 		{"GET /desk/admin/staff/invitations/{invitation}/again", a.to("/desk/admin/staff")},
 		{"POST /desk/admin/staff/invitations/{invitation}/delete", a.uninviteStaff},
 		{"GET /desk/admin/staff/{staff}", a.showStaff},
 		{"GET /desk/admin/staff/{staff}/{action}", a.to("/desk/admin/staff/{staff}")},
-		{"POST /desk/admin/staff/{staff}/role", a.changeRole},
+		{"POST /desk/admin/staff/{staff}/role", ui.WithForm(a.changeRole)},
 		{"POST /desk/admin/staff/{staff}/deactivate", a.deactivateStaff},
 		{"POST /desk/admin/staff/{staff}/reactivate", a.reactivateStaff},
-		{"POST /desk/admin/staff/{staff}/token", a.rotateToken},
+		{"POST /desk/admin/staff/{staff}/token", ui.WithForm(a.rotateToken)},
 		{"POST /desk/admin/staff/{staff}/token/revoke", a.revokeToken},
 		{"GET /desk/admin/staff/{staff}/token/revoke", a.to("/desk/admin/staff/{staff}")},
 		{"POST /desk/admin/staff/{staff}/password", a.resetPassword},
@@ -205,7 +197,7 @@ func (a *Admin) table() []route {
 // Routes mounts the pages.
 func (a *Admin) Routes(mux *http.ServeMux) {
 	for _, r := range a.table() {
-		mux.Handle(r.pattern, a.guard.Handle(a.asked(r.handle), adminOnly))
+		mux.Handle(r.pattern, a.guard.Handle(a.asked(r.handle), access.AdminOnly))
 	}
 }
 
@@ -228,24 +220,12 @@ func pageOf(r *http.Request) int {
 	return n
 }
 
-// refuse takes what a use case has refused into the form. Problems that these pages have words for are said in the
-// visitor's language. An error that is not the visitor's is returned.
+// refuse takes what a use case has refused into the form. A request for approval is told on a page of its own.
 func (a *Admin) refuse(form *ui.Form, err error) error {
-	f, ok := errors.AsType[*fault.Error](err)
-	if !ok || f.Code == access.ApprovalRequested.Code {
+	if fault.CodeOf(err) == access.ApprovalRequested.Code {
 		return err
 	}
-	list, _ := f.Details["errors"].([]fault.Problem)
-	for _, p := range list {
-		if key := "admin.problem." + p.Code; a.Site.Messages.Has(key) {
-			form.Fail(p.Field, key)
-		}
-	}
-	if key := "admin.fault." + f.Code; len(list) == 0 && a.Site.Messages.Has(key) && f.Kind != fault.NotFound {
-		form.Alert(key)
-		return nil
-	}
-	return form.Refuse(err)
+	return a.pages.Refuse(form, err)
 }
 
 // onceView is the page that tells secrets, once.

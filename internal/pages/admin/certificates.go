@@ -78,11 +78,7 @@ func (a *Admin) renderCertificate(
 	return a.pages.Render(w, r, ui.Page{Template: "certificate", Data: v, Status: status})
 }
 
-func (a *Admin) revokeCertificate(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
+func (a *Admin) revokeCertificate(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
 	if form.Get("sure") != "yes" {
 		form.Fail("sure", "admin.certificates.say_yes")
 	} else {

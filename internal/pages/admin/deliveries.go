@@ -118,11 +118,7 @@ func (a *Admin) renderDeliveries(
 // longestSince bounds how far back failed deliveries are sent again.
 const longestSince = 720 * time.Hour
 
-func (a *Admin) redeliverFailed(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
+func (a *Admin) redeliverFailed(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
 	filter := a.deliveryFilter(r, who, form)
 	since, err := time.ParseDuration(form.Get("since"))
 	if err != nil || since <= 0 || since > longestSince {

@@ -50,12 +50,9 @@ func (a *Admin) roles(r *http.Request) []ui.Option {
 
 // newStaff reads the form of a new staff user and hands it to use; what that refuses is shown in the form.
 func (a *Admin) newStaff(
-	w http.ResponseWriter, r *http.Request, who *visitor, use func(email, name string, role access.StaffRole) error,
+	w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form,
+	use func(email, name string, role access.StaffRole) error,
 ) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
 	if err := use(form.Get("email"), form.Get("name"), access.StaffRole(form.Get("role"))); err != nil {
 		if err := a.refuse(form, err); err != nil {
 			return err
@@ -65,8 +62,8 @@ func (a *Admin) newStaff(
 	return nil
 }
 
-func (a *Admin) createStaff(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	return a.newStaff(w, r, who, func(email, name string, role access.StaffRole) error {
+func (a *Admin) createStaff(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
+	return a.newStaff(w, r, who, form, func(email, name string, role access.StaffRole) error {
 		n, err := a.Service.CreateStaff(r.Context(), actorOf(who), email, name, role)
 		if err != nil {
 			return err
@@ -83,8 +80,8 @@ func (a *Admin) createStaff(w http.ResponseWriter, r *http.Request, who *visitor
 	})
 }
 
-func (a *Admin) inviteStaff(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	return a.newStaff(w, r, who, func(email, name string, role access.StaffRole) error {
+func (a *Admin) inviteStaff(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
+	return a.newStaff(w, r, who, form, func(email, name string, role access.StaffRole) error {
 		address, err := a.Service.InviteStaff(r.Context(), actorOf(who), email, name, role)
 		if err != nil {
 			return err
@@ -185,11 +182,7 @@ func (a *Admin) resetPassword(w http.ResponseWriter, r *http.Request, who *visit
 		w, r, who, a.Service.ResetStaffPassword, "admin.staff.password_made", "admin.staff.password_made_text")
 }
 
-func (a *Admin) changeRole(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
+func (a *Admin) changeRole(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
 	role := access.StaffRole(form.Get("role"))
 	s, err := a.Service.ChangeStaffRole(r.Context(), actorOf(who), r.PathValue("staff"), role)
 	if err != nil {
@@ -199,11 +192,7 @@ func (a *Admin) changeRole(w http.ResponseWriter, r *http.Request, who *visitor)
 	return a.Site.Redirect(w, r, staffPath(r), ui.Done("admin.staff.role_changed", "name", s.Name, "role", name))
 }
 
-func (a *Admin) rotateToken(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
+func (a *Admin) rotateToken(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
 	networks := form.Networks("networks")
 	if !form.OK() {
 		return a.Site.Redirect(w, r, staffPath(r), ui.Failed("admin.staff.bad_networks"))

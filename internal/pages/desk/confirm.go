@@ -106,11 +106,7 @@ func (d *Desk) detailJSON(o *order.Order, l text.Locale) (string, error) {
 }
 
 // complete gives the verdict that the page of confirmation has shown.
-func (d *Desk) complete(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
+func (d *Desk) complete(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
 	id := r.PathValue("id")
 	v := &order.Verdict{
 		Outcome: order.Outcome(form.Get("outcome")), ReasonCodes: form.All("reason_codes"),

@@ -84,14 +84,6 @@ func (d *Desk) Guard() *ui.Guard[*access.Staff] { return d.guard }
 // Close ends the streams of events, which would outlive every other request: when the server stops.
 func (d *Desk) Close() { d.feed.close() }
 
-// AdminOnly refuses staff who are not administrators; it is for Guard().Handle.
-func AdminOnly(who *access.Staff) error {
-	if !who.Allows(access.Admin) {
-		return access.MissingRole(access.Admin)
-	}
-	return nil
-}
-
 // Routes mounts the pages.
 func (d *Desk) Routes(mux *http.ServeMux) {
 	for _, r := range d.table() {
@@ -121,27 +113,27 @@ func (d *Desk) table() []route {
 		{"GET /desk/rows", staff(d.showRows)},
 		{"GET /desk/events", staff(d.streamEvents)},
 		{"GET /desk/find", staff(d.find)},
-		{"POST /desk/next", staff(d.takeNext)},
+		{"POST /desk/next", staff(ui.WithForm(d.takeNext))},
 		{"GET /desk/signed-in", staff(d.showSignedIn)},
 
 		{"GET /desk/orders/{id}", staff(d.showOrder)},
 		{"POST /desk/orders/{id}/claim", staff(d.claim)},
 		{"POST /desk/orders/{id}/release", staff(d.release)},
-		{"POST /desk/orders/{id}/draft", staff(d.saveDraft)},
+		{"POST /desk/orders/{id}/draft", staff(ui.WithForm(d.saveDraft))},
 		{"POST /desk/orders/{id}/draft/take", staff(d.takeDraft)},
-		{"POST /desk/orders/{id}/verdict", staff(d.prepareVerdict)},
+		{"POST /desk/orders/{id}/verdict", staff(ui.WithForm(d.prepareVerdict))},
 		{"GET /desk/orders/{id}/verdict", staff(d.confirmVerdict)},
-		{"POST /desk/orders/{id}/complete", staff(d.complete)},
+		{"POST /desk/orders/{id}/complete", staff(ui.WithForm(d.complete))},
 		{"GET /desk/orders/{id}/request", staff(d.showRequest)},
-		{"POST /desk/orders/{id}/request", staff(d.sendRequest)},
+		{"POST /desk/orders/{id}/request", staff(ui.WithForm(d.sendRequest))},
 		{"GET /desk/orders/{id}/request/preview", staff(d.showRequest)},
-		{"POST /desk/orders/{id}/request/preview", staff(d.previewRequest)},
+		{"POST /desk/orders/{id}/request/preview", staff(ui.WithForm(d.previewRequest))},
 		{"GET /desk/orders/{id}/fail", staff(d.showFail)},
-		{"POST /desk/orders/{id}/fail", staff(d.fail)},
-		{"GET /desk/orders/{id}/cancel", staff(d.showCancel, AdminOnly)},
-		{"POST /desk/orders/{id}/cancel", staff(d.cancel, AdminOnly)},
-		{"GET /desk/orders/{id}/reassign", staff(d.showReassign, AdminOnly)},
-		{"POST /desk/orders/{id}/reassign", staff(d.reassign, AdminOnly)},
+		{"POST /desk/orders/{id}/fail", staff(ui.WithForm(d.fail))},
+		{"GET /desk/orders/{id}/cancel", staff(d.showCancel, access.AdminOnly)},
+		{"POST /desk/orders/{id}/cancel", staff(ui.WithForm(d.cancel), access.AdminOnly)},
+		{"GET /desk/orders/{id}/reassign", staff(d.showReassign, access.AdminOnly)},
+		{"POST /desk/orders/{id}/reassign", staff(ui.WithForm(d.reassign), access.AdminOnly)},
 
 		{"GET /desk/photos/{name}/facts", staff(d.showFacts)},
 		{"GET /desk/photos/{name}/{size}", staff(d.servePhoto)},

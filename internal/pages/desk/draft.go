@@ -33,11 +33,7 @@ type draftRefusal struct {
 }
 
 // saveDraft stores what a reviewer has entered so far: the page's script calls it while they work.
-func (d *Desk) saveDraft(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
+func (d *Desk) saveDraft(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
 	id := r.PathValue("id")
 	if as := form.Get("as"); as != "" && as != who.User.ID {
 		return refuseDraft(w, draftRefusal{Kind: "other", Message: d.Site.T(r, "desk.draft.other", "name", who.User.Name)})

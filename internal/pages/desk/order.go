@@ -114,11 +114,7 @@ func (d *Desk) showCancel(w http.ResponseWriter, r *http.Request, who *visitor) 
 	return d.showNote(w, r, who, "cancel", ui.NewForm(), canCancel)
 }
 
-func (d *Desk) fail(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
+func (d *Desk) fail(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
 	if form.Get("note") == "" { // nobody else will know why the customer got no answer
 		form.Fail("note", "ui.problem.required")
 		return d.showNote(w, r, who, "fail", form, canFail)
@@ -130,11 +126,7 @@ func (d *Desk) fail(w http.ResponseWriter, r *http.Request, who *visitor) error 
 	return d.finishMove(w, r, err, d.queuePath(r), ui.Done("desk.done.failed", "number", numberOf(o)))
 }
 
-func (d *Desk) cancel(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
+func (d *Desk) cancel(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
 	o, err := d.Service.CancelOrder(r.Context(), actorOf(who), r.PathValue("id"), form.Get("note"))
 	if invalid(err) && form.Refuse(err) == nil {
 		return d.showNote(w, r, who, "cancel", form, canCancel)
@@ -185,11 +177,7 @@ func (d *Desk) renderReassign(w http.ResponseWriter, r *http.Request, who *visit
 	return d.pages.Render(w, r, ui.Page{Template: "reassign", Data: page, Status: status})
 }
 
-func (d *Desk) reassign(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
+func (d *Desk) reassign(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
 	id := r.PathValue("id")
 	o, err := d.Service.ReassignOrder(r.Context(), actorOf(who), id, form.Get("assignee_id"))
 	if invalid(err) && form.Refuse(err) == nil {

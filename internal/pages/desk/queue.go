@@ -232,11 +232,7 @@ func (d *Desk) queueFilters(r *http.Request, v *queueView, q *queueQuery) {
 }
 
 // takeNext claims the order that is due first among those that the queue shows.
-func (d *Desk) takeNext(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
+func (d *Desk) takeNext(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
 	return d.redirectToNext(w, r, who, order.Part{BrandCode: form.Get("brand"), CategoryCode: form.Get("category")})
 }
 

@@ -1,7 +1,6 @@
 package desk
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -77,19 +76,9 @@ func (d *Desk) renderRequest(
 
 // explain puts the problems of a request to the fields of the form. The use case counts photos, the form has codes.
 func (v *requestView) explain(d *Desk, r *http.Request, refusal error) {
-	f, ok := errors.AsType[*fault.Error](refusal)
-	if !ok {
-		return
-	}
-	problems, _ := f.Details["errors"].([]fault.Problem)
 	wanted := v.Form.All("want")
-	for _, p := range problems {
-		message := p.Message
-		if key := "desk.problem." + p.Code; d.Site.Messages.Has(key) {
-			message = d.Site.T(r, key)
-		} else if key := "ui.problem." + p.Code; d.Site.Messages.Has(key) {
-			message = d.Site.T(r, key)
-		}
+	for _, p := range fault.ProblemsOf(refusal) {
+		message := d.problemText(r, p.Code, p)
 		var n int
 		var field string
 		if _, err := fmt.Sscanf(p.Field, "photos[%d].%s", &n, &field); err != nil || n >= len(wanted) {
@@ -147,11 +136,7 @@ type requestAnswer struct {
 	JSON   string
 }
 
-func (d *Desk) previewRequest(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
+func (d *Desk) previewRequest(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
 	if form.Get("edit") != "" { // back from the preview, with everything that was entered
 		return d.renderRequest(w, r, who, form, nil, http.StatusOK)
 	}
@@ -178,11 +163,7 @@ func (d *Desk) previewRequest(w http.ResponseWriter, r *http.Request, who *visit
 }
 
 // sendRequest asks the customer.
-func (d *Desk) sendRequest(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
+func (d *Desk) sendRequest(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
 	o, err := d.Service.RequestPhotos(r.Context(), actorOf(who), r.PathValue("id"), readRequest(form))
 	if invalid(err) {
 		return d.renderRequest(w, r, who, form, err, http.StatusUnprocessableEntity)

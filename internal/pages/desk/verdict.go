@@ -103,13 +103,9 @@ func distinct(list []string) []string {
 }
 
 // prepareVerdict checks a verdict and leads to the page that shows what the customer will get.
-func (d *Desk) prepareVerdict(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
+func (d *Desk) prepareVerdict(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
 	id, draft := r.PathValue("id"), readVerdict(form)
-	_, err = d.Service.PreviewVerdict(r.Context(), actorOf(who), id, draft.Verdict(), draft.Note)
+	_, err := d.Service.PreviewVerdict(r.Context(), actorOf(who), id, draft.Verdict(), draft.Note)
 	if err == nil {
 		_, err = d.Service.SaveVerdictDraft(r.Context(), actorOf(who), id, draft, readDraftVersion(form))
 	}
@@ -141,21 +137,21 @@ func (d *Desk) refuseVerdict(
 
 // problems returns what is wrong by field, in the language of the page. An element of a list is its list.
 func (d *Desk) problems(r *http.Request, err error) map[string]string {
-	f, ok := errors.AsType[*fault.Error](err)
-	if !ok {
-		return nil
-	}
-	list, _ := f.Details["errors"].([]fault.Problem)
-	out := make(map[string]string, len(list))
-	for _, p := range list {
+	out := make(map[string]string)
+	for _, p := range fault.ProblemsOf(err) {
 		field, _, _ := strings.Cut(p.Field, "[")
-		if key := "desk.problem." + strings.ReplaceAll(field, ".", "_") + "." + p.Code; d.Site.Messages.Has(key) {
-			out[field] = d.Site.T(r, key)
-		} else if key := "ui.problem." + p.Code; d.Site.Messages.Has(key) {
-			out[field] = d.Site.T(r, key)
-		} else {
-			out[field] = p.Message
-		}
+		out[field] = d.problemText(r, strings.ReplaceAll(field, ".", "_")+"."+p.Code, p)
 	}
 	return out
+}
+
+// problemText says a problem in the language of the page where there is a text for it: desk.problem.KEY or, by its
+// code, that of all pages.
+func (d *Desk) problemText(r *http.Request, key string, p fault.Problem) string {
+	for _, key := range []string{"desk.problem." + key, "ui.problem." + p.Code} {
+		if d.Site.Messages.Has(key) {
+			return d.Site.T(r, key)
+		}
+	}
+	return p.Message
 }

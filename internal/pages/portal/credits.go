@@ -92,7 +92,7 @@ func (p *Portal) setLowCredits(w http.ResponseWriter, r *http.Request, who *visi
 		err = fault.Validation(fault.Problem{Field: "below", Code: "range", Message: "must be a whole number"})
 	}
 	if err != nil {
-		if err := p.refuseField(form, err); err != nil {
+		if err := p.pages.Refuse(form, err); err != nil {
 			return err
 		}
 		return p.creditsPage(w, r, who, env, form)

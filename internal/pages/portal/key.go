@@ -63,18 +63,8 @@ func (p *Portal) activeKey(r *http.Request, who *visitor) (*access.Key, error) {
 	return k, err
 }
 
-// keyForm returns a form that changes the key of the address, and the key.
-func (p *Portal) keyForm(w http.ResponseWriter, r *http.Request, who *visitor) (*ui.Form, *access.Key, error) {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return nil, nil, err
-	}
+func (p *Portal) renameKey(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
 	k, err := p.activeKey(r, who)
-	return form, k, err
-}
-
-func (p *Portal) renameKey(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	form, k, err := p.keyForm(w, r, who)
 	if err != nil {
 		return err
 	}
@@ -96,8 +86,8 @@ func (p *Portal) networksPage(r *http.Request, k *access.Key, form *ui.Form) ui.
 	return ui.Page{Template: "key_networks", Data: keyView{Form: form, Key: k, Address: ui.OriginOf(r).IP}}
 }
 
-func (p *Portal) setNetworks(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	form, k, err := p.keyForm(w, r, who)
+func (p *Portal) setNetworks(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
+	k, err := p.activeKey(r, who)
 	if err != nil {
 		return err
 	}

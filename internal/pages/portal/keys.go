@@ -89,11 +89,7 @@ type madeKeyView struct {
 }
 
 // createKey shows the key once, in the answer itself: it must not travel in a cookie or an address.
-func (p *Portal) createKey(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
+func (p *Portal) createKey(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
 	n := service.NewKey{Name: form.Get("name")}
 	env, ok := access.ParseEnvironment(form.Get("environment"))
 	if !ok {

@@ -6,6 +6,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/pages/signin"
+	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/service"
 )
 
@@ -31,12 +32,12 @@ func (p *Portal) table() []route {
 		as(access.Viewer, "GET /portal", p.goHome),
 		as(access.Viewer, "GET /portal/keys", p.showKeys),
 		as(access.Developer, "GET /portal/keys/new", p.showNewKey),
-		as(access.Developer, "POST /portal/keys", p.createKey),
+		as(access.Developer, "POST /portal/keys", ui.WithForm(p.createKey)),
 		as(access.Viewer, "GET /portal/keys/{id}", p.showKey),
 		as(access.Developer, "GET /portal/keys/{id}/rename", p.showRenameKey),
-		as(access.Developer, "POST /portal/keys/{id}/rename", p.renameKey),
+		as(access.Developer, "POST /portal/keys/{id}/rename", ui.WithForm(p.renameKey)),
 		as(access.Developer, "GET /portal/keys/{id}/networks", p.showNetworks),
-		as(access.Developer, "POST /portal/keys/{id}/networks", p.setNetworks),
+		as(access.Developer, "POST /portal/keys/{id}/networks", ui.WithForm(p.setNetworks)),
 		as(access.Developer, "GET /portal/keys/{id}/revoke", p.showRevokeKey),
 		as(access.Developer, "POST /portal/keys/{id}/revoke", p.revokeKey),
 
@@ -52,15 +53,15 @@ func (p *Portal) table() []route {
 		as(access.Viewer, "GET /portal/photos/{name}/{size}", p.servePhoto),
 
 		as(access.Viewer, "GET /portal/team", p.showTeam),
-		as(access.Owner, "POST /portal/team", p.invite),
+		as(access.Owner, "POST /portal/team", ui.WithForm(p.invite)),
 		as(access.Owner, "POST /portal/team/invitations/{id}/delete", p.uninvite),
 		as(access.Owner, "POST /portal/team/invitations/{id}/again", p.inviteAgain),
-		as(access.Owner, "POST /portal/team/users/{id}/role", p.changeRole),
+		as(access.Owner, "POST /portal/team/users/{id}/role", ui.WithForm(p.changeRole)),
 		as(access.Owner, "GET /portal/team/users/{id}/remove", p.showRemoveUser),
 		as(access.Owner, "POST /portal/team/users/{id}/remove", p.removeUser),
 		as(access.Owner, "POST /portal/team/users/{id}/reset", p.resetPasswordOf),
 		as(access.Owner, "POST /portal/team/users/{id}/second-factor", p.resetFactorOf),
-		as(access.Owner, "POST /portal/team/locale", p.setLocale),
+		as(access.Owner, "POST /portal/team/locale", ui.WithForm(p.setLocale)),
 	}
 	for _, r := range p.signIn.Routes() {
 		if r.Open != nil {

@@ -158,7 +158,7 @@ func (p *Portal) createTestOrder(w http.ResponseWriter, r *http.Request, who *vi
 		if err == nil {
 			return p.Site.Redirect(w, r, home+"/test/orders/"+id, ui.Done("portal.sandbox.made"))
 		}
-		if err := p.refuseField(form, err); err != nil {
+		if err := p.pages.Refuse(form, err); err != nil {
 			return err
 		}
 	}
@@ -213,7 +213,7 @@ func (p *Portal) setBalance(w http.ResponseWriter, r *http.Request, who *visitor
 		form.Fail("credits", "portal.problem.range")
 	} else if err := p.Service.SetTestBalance(r.Context(), who.User.Actor(env, who.Origin), credits); err == nil {
 		return p.Site.Redirect(w, r, "/portal/test/sandbox", ui.Done("portal.sandbox.balance_set", "n", credits))
-	} else if err := p.refuseField(form, err); err != nil {
+	} else if err := p.pages.Refuse(form, err); err != nil {
 		return err
 	}
 	v := &sandboxView{BalanceSet: form, Form: ui.NewForm("outcome", string(order.MockAuthentic))}
@@ -231,7 +231,7 @@ func (p *Portal) simulateState(w http.ResponseWriter, r *http.Request, who *visi
 		indexes = form.All("indexes")
 	}
 	if _, err := p.Service.SimulateState(r.Context(), actor, id, state, indexes); err != nil {
-		if err := p.refuseField(form, err); err != nil {
+		if err := p.pages.Refuse(form, err); err != nil {
 			return err
 		}
 		return p.renderOrder(w, r, who, env, &orderPage{State: form}, http.StatusUnprocessableEntity)

@@ -55,11 +55,7 @@ type madeLinkView struct {
 	Reset   bool
 }
 
-func (p *Portal) invite(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
+func (p *Portal) invite(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
 	address, err := p.Service.Invite(r.Context(), actorOf(who), form.Get("email"), access.Role(form.Get("role")))
 	if err != nil {
 		page, pageErr := p.teamPage(r, who, form)
@@ -114,11 +110,7 @@ func (p *Portal) member(r *http.Request, who *visitor) (*access.User, error) {
 	return nil, service.UserNotFound
 }
 
-func (p *Portal) changeRole(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
+func (p *Portal) changeRole(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
 	u, err := p.member(r, who)
 	if err != nil {
 		return err
@@ -134,7 +126,7 @@ func (p *Portal) changeRole(w http.ResponseWriter, r *http.Request, who *visitor
 // teamRefused tells on the page of the team why it cannot be so.
 func (p *Portal) teamRefused(w http.ResponseWriter, r *http.Request, err error) error {
 	form := ui.NewForm()
-	if err := p.refuseField(form, err); err != nil {
+	if err := p.pages.Refuse(form, err); err != nil {
 		return err
 	}
 	return p.Site.Redirect(w, r, "/portal/team", ui.Failed("portal.team.refused", "text", p.portalFault(r, err)))
@@ -195,11 +187,7 @@ func (p *Portal) resetFactorOf(w http.ResponseWriter, r *http.Request, who *visi
 	})
 }
 
-func (p *Portal) setLocale(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
+func (p *Portal) setLocale(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
 	l, ok := text.ParseLocale(form.Get("locale"))
 	if !ok {
 		return ui.PageNotFound()

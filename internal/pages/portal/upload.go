@@ -159,7 +159,7 @@ func (p *Portal) answerRequest(w http.ResponseWriter, r *http.Request, who *visi
 		}
 	}
 	if _, err := p.Service.SubmitPhotos(r.Context(), actor, o.ID, sub); err != nil {
-		if err := p.refuseField(u.form, err); err != nil {
+		if err := p.pages.Refuse(u.form, err); err != nil {
 			return err
 		}
 		return p.renderOrder(w, r, who, env, &orderPage{Answer: u.form}, http.StatusUnprocessableEntity)

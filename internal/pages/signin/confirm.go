@@ -80,11 +80,7 @@ func (p *Pages) showConfirm(w http.ResponseWriter, r *http.Request, who *Visitor
 }
 
 // confirm takes a proof and lets the visitor go back to what they were about to change.
-func (p *Pages) confirm(w http.ResponseWriter, r *http.Request, who *Visitor) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
+func (p *Pages) confirm(w http.ResponseWriter, r *http.Request, who *Visitor, form *ui.Form) error {
 	if err := p.SignIn.ProveAgain(r.Context(), who.Person, proofIn(form, "password"), who.Origin); err != nil {
 		page, pageErr := p.confirmPage(r, who, form, form.Get("next"))
 		if pageErr != nil {
@@ -96,13 +92,9 @@ func (p *Pages) confirm(w http.ResponseWriter, r *http.Request, who *Visitor) er
 }
 
 // confirmWithPasskey is confirm with a passkey, which stands for password and code.
-func (p *Pages) confirmWithPasskey(w http.ResponseWriter, r *http.Request, who *Visitor) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
+func (p *Pages) confirmWithPasskey(w http.ResponseWriter, r *http.Request, who *Visitor, form *ui.Form) error {
 	browser, _ := p.Site.Signed(r, p.browserCookie()) // nobody has a challenge of no browser
-	err = p.SignIn.ProveWithPasskey(
+	err := p.SignIn.ProveWithPasskey(
 		r.Context(), who.Person, browser, form.Get("ceremony"), form.Get("answer"), who.Origin)
 	if err != nil {
 		page, pageErr := p.confirmPage(r, who, form, form.Get("next"))

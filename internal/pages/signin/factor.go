@@ -7,10 +7,11 @@ import (
 	"image/png"
 	"net/http"
 
-	"github.com/assayhq/assay/internal/pages/ui"
-	auth "github.com/assayhq/assay/internal/service/signin"
 	"github.com/boombuler/barcode"
 	"github.com/boombuler/barcode/qr"
+
+	"github.com/assayhq/assay/internal/pages/ui"
+	auth "github.com/assayhq/assay/internal/service/signin"
 )
 
 // factorView is a second factor that waits for its first code.
@@ -73,11 +74,7 @@ func qrCode(text string) (template.URL, error) {
 	return template.URL("data:image/png;base64," + encoded), nil //nolint:gosec // made here
 }
 
-func (p *Pages) confirmSecondFactor(w http.ResponseWriter, r *http.Request, who *Visitor) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
+func (p *Pages) confirmSecondFactor(w http.ResponseWriter, r *http.Request, who *Visitor, form *ui.Form) error {
 	e, err := p.SignIn.ResumeSecondFactor(who.Person, form.Get("sealed"))
 	if err != nil {
 		return err
@@ -94,23 +91,15 @@ func (p *Pages) confirmSecondFactor(w http.ResponseWriter, r *http.Request, who 
 	return p.showCodes(w, r, codes)
 }
 
-func (p *Pages) endSecondFactor(w http.ResponseWriter, r *http.Request, who *Visitor) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
-	err = p.SignIn.EndSecondFactor(r.Context(), who.Person, proofIn(form, "off_password"), who.Session.ID, who.Origin)
+func (p *Pages) endSecondFactor(w http.ResponseWriter, r *http.Request, who *Visitor, form *ui.Form) error {
+	err := p.SignIn.EndSecondFactor(r.Context(), who.Person, proofIn(form, "off_password"), who.Session.ID, who.Origin)
 	if err != nil {
 		return p.refuseSettings(w, r, who, &settingsView{Off: form}, form, "off_password", err)
 	}
 	return p.Site.Redirect(w, r, p.Settings, ui.Done("signin.factor.is_off"))
 }
 
-func (p *Pages) renewRecoveryCodes(w http.ResponseWriter, r *http.Request, who *Visitor) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
+func (p *Pages) renewRecoveryCodes(w http.ResponseWriter, r *http.Request, who *Visitor, form *ui.Form) error {
 	codes, err := p.SignIn.RenewRecoveryCodes(r.Context(), who.Person, proofIn(form, "renew_password"), who.Origin)
 	if err != nil {
 		return p.refuseSettings(w, r, who, &settingsView{Renew: form}, form, "renew_password", err)

@@ -16,11 +16,7 @@ type newPasskeyView struct {
 }
 
 // beginPasskey takes the name of a passkey and the password, and shows the page on which the device makes it.
-func (p *Pages) beginPasskey(w http.ResponseWriter, r *http.Request, who *Visitor) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
+func (p *Pages) beginPasskey(w http.ResponseWriter, r *http.Request, who *Visitor, form *ui.Form) error {
 	c, err := p.SignIn.BeginNewPasskey(
 		r.Context(), who.Person, form.Get("name"), proofIn(form, "passkey_password"), who.Session.ID, who.Origin)
 	if err != nil {
@@ -31,11 +27,7 @@ func (p *Pages) beginPasskey(w http.ResponseWriter, r *http.Request, who *Visito
 	}})
 }
 
-func (p *Pages) addPasskey(w http.ResponseWriter, r *http.Request, who *Visitor) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
+func (p *Pages) addPasskey(w http.ResponseWriter, r *http.Request, who *Visitor, form *ui.Form) error {
 	k, err := p.SignIn.AddPasskey(
 		r.Context(), who.Person, form.Get("ceremony"), form.Get("answer"), who.Session.ID, who.Origin)
 	if err != nil {
@@ -88,8 +80,8 @@ func (p *Pages) showPasskey(w http.ResponseWriter, r *http.Request, who *Visitor
 	return p.pages.Render(w, r, page)
 }
 
-func (p *Pages) renamePasskey(w http.ResponseWriter, r *http.Request, who *Visitor) error {
-	form, k, err := p.passkeyForm(w, r, who)
+func (p *Pages) renamePasskey(w http.ResponseWriter, r *http.Request, who *Visitor, form *ui.Form) error {
+	k, err := p.SignIn.PasskeyOf(r.Context(), who.ID, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -99,8 +91,8 @@ func (p *Pages) renamePasskey(w http.ResponseWriter, r *http.Request, who *Visit
 	return p.Site.Redirect(w, r, p.Settings, ui.Done("signin.passkey.renamed", "name", form.Get("name")))
 }
 
-func (p *Pages) removePasskey(w http.ResponseWriter, r *http.Request, who *Visitor) error {
-	form, k, err := p.passkeyForm(w, r, who)
+func (p *Pages) removePasskey(w http.ResponseWriter, r *http.Request, who *Visitor, form *ui.Form) error {
+	k, err := p.SignIn.PasskeyOf(r.Context(), who.ID, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -109,14 +101,4 @@ func (p *Pages) removePasskey(w http.ResponseWriter, r *http.Request, who *Visit
 		return p.refusePasskey(w, r, who, k, ui.NewForm("name", k.Name), form, err)
 	}
 	return p.Site.Redirect(w, r, p.Settings, ui.Done("signin.passkey.removed", "name", k.Name))
-}
-
-// passkeyForm returns what was entered about the passkey of the address.
-func (p *Pages) passkeyForm(w http.ResponseWriter, r *http.Request, who *Visitor) (*ui.Form, *access.Passkey, error) {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return nil, nil, err
-	}
-	k, err := p.SignIn.PasskeyOf(r.Context(), who.ID, r.PathValue("id"))
-	return form, k, err
 }

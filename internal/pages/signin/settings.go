@@ -3,9 +3,10 @@ package signin
 import (
 	"net/http"
 
+	"github.com/google/uuid"
+
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/pages/ui"
-	"github.com/google/uuid"
 )
 
 // settingsView is how somebody signs in, with the forms to change it.
@@ -81,16 +82,12 @@ func (p *Pages) refuseSettings(
 	return p.refuse(w, r, page, form, field, refusal)
 }
 
-func (p *Pages) changePassword(w http.ResponseWriter, r *http.Request, who *Visitor) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
+func (p *Pages) changePassword(w http.ResponseWriter, r *http.Request, who *Visitor, form *ui.Form) error {
 	v := &settingsView{Password: form}
 	if checkPassword(form); !form.OK() {
 		return p.renderSettings(w, r, who, v, http.StatusUnprocessableEntity)
 	}
-	err = p.SignIn.ChangePassword(
+	err := p.SignIn.ChangePassword(
 		r.Context(), who.Person, proofIn(form, "password"), form.Raw("new_password"), who.Session.ID, who.Origin)
 	if err != nil {
 		return p.refuseSettings(w, r, who, v, form, "password", err)
@@ -98,11 +95,7 @@ func (p *Pages) changePassword(w http.ResponseWriter, r *http.Request, who *Visi
 	return p.Site.Redirect(w, r, p.Settings, ui.Done("signin.password.changed"))
 }
 
-func (p *Pages) changeEmail(w http.ResponseWriter, r *http.Request, who *Visitor) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
+func (p *Pages) changeEmail(w http.ResponseWriter, r *http.Request, who *Visitor, form *ui.Form) error {
 	done, err := p.SignIn.ChangeEmail(
 		r.Context(), who.Person, proofIn(form, "email_password"), form.Get("email"), who.Session.ID, who.Origin)
 	if err != nil {
@@ -115,16 +108,13 @@ func (p *Pages) changeEmail(w http.ResponseWriter, r *http.Request, who *Visitor
 }
 
 // newToken shows a new token once, in the answer itself: it must not travel in a cookie.
-func (p *Pages) newToken(w http.ResponseWriter, r *http.Request, who *Visitor) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
+func (p *Pages) newToken(w http.ResponseWriter, r *http.Request, who *Visitor, form *ui.Form) error {
 	v := &settingsView{Token: form}
 	networks := form.Networks("networks")
 	if !form.OK() {
 		return p.renderSettings(w, r, who, v, http.StatusUnprocessableEntity)
 	}
+	var err error
 	v.NewToken, err = p.NewToken(r.Context(), who.ID, proofIn(form, "token_password"), networks, who.Origin)
 	if err != nil {
 		return p.refuseSettings(w, r, who, v, form, "token_password", err)

@@ -98,9 +98,9 @@ func (p *Pages) Routes() []Route {
 	}
 	// form is the address of a form on the page of the settings. Who asks for it, to read its answer in the other
 	// language, say, gets that page.
-	form := func(path string, h func(http.ResponseWriter, *http.Request, *Visitor) error) {
+	form := func(path string, h func(http.ResponseWriter, *http.Request, *Visitor, *ui.Form) error) {
 		signed("GET", path, p.toSettings)
-		signed("POST", path, h)
+		signed("POST", path, ui.WithForm(h))
 	}
 	open("GET", "/sign-in", p.showSignIn)
 	open("POST", "/sign-in", p.signIn)
@@ -125,9 +125,9 @@ func (p *Pages) Routes() []Route {
 
 	signed("GET", "", p.showSettings)
 	signed("GET", "/confirm", p.showConfirm)
-	signed("POST", "/confirm", p.confirm)
+	signed("POST", "/confirm", ui.WithForm(p.confirm))
 	signed("GET", "/confirm/passkey", p.showConfirm)
-	signed("POST", "/confirm/passkey", p.confirmWithPasskey)
+	signed("POST", "/confirm/passkey", ui.WithForm(p.confirmWithPasskey))
 	form("/password", p.changePassword)
 	if p.ChangeEmail {
 		form("/email", p.changeEmail)
@@ -138,16 +138,16 @@ func (p *Pages) Routes() []Route {
 		form("/token", p.newToken)
 	}
 	signed("GET", "/second-factor", p.showSecondFactor)
-	signed("POST", "/second-factor", p.confirmSecondFactor)
+	signed("POST", "/second-factor", ui.WithForm(p.confirmSecondFactor))
 	form("/second-factor/end", p.endSecondFactor)
 	form("/recovery-codes", p.renewRecoveryCodes)
 	form("/passkeys", p.addPasskey)
 	form("/passkeys/new", p.beginPasskey)
 	signed("GET", "/passkeys/{id}", p.showPasskey)
 	signed("GET", "/passkeys/{id}/rename", p.showPasskey)
-	signed("POST", "/passkeys/{id}/rename", p.renamePasskey)
+	signed("POST", "/passkeys/{id}/rename", ui.WithForm(p.renamePasskey))
 	signed("GET", "/passkeys/{id}/remove", p.showPasskey)
-	signed("POST", "/passkeys/{id}/remove", p.removePasskey)
+	signed("POST", "/passkeys/{id}/remove", ui.WithForm(p.removePasskey))
 	signed("POST", "/sessions/{id}/end", p.endSession)
 	signed("POST", "/sessions/end", p.endOtherSessions)
 	return routes
@@ -209,13 +209,7 @@ func (p *Pages) refuse(
 			page.Status = http.StatusServiceUnavailable
 		}
 	default:
-		problems, _ := f.Details["errors"].([]fault.Problem)
-		for _, problem := range problems {
-			if key := "signin.problem." + problem.Code; p.Site.Messages.Has(key) {
-				form.Fail(problem.Field, key)
-			}
-		}
-		if err := form.Refuse(err); err != nil {
+		if err := p.pages.Refuse(form, err); err != nil {
 			return err
 		}
 	}

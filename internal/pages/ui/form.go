@@ -50,6 +50,19 @@ func ReadForm(w http.ResponseWriter, r *http.Request) (*Form, error) {
 	return readForm(w, r, maxFormBytes)
 }
 
+// WithForm adapts a handler that is given the form of the request, as ReadForm reads it.
+func WithForm[V any](
+	h func(w http.ResponseWriter, r *http.Request, who V, form *Form) error,
+) func(http.ResponseWriter, *http.Request, V) error {
+	return func(w http.ResponseWriter, r *http.Request, who V) error {
+		form, err := ReadForm(w, r)
+		if err != nil {
+			return err
+		}
+		return h(w, r, who, form)
+	}
+}
+
 // ReadEntryForm is ReadForm for pages that are open to everybody, 16 KiB at most: nobody has to be somebody to send it.
 func ReadEntryForm(w http.ResponseWriter, r *http.Request) (*Form, error) {
 	return readForm(w, r, maxEntryBytes)
@@ -152,7 +165,7 @@ func (f *Form) Refuse(err error) error {
 	default:
 		return err
 	}
-	problems, _ := e.Details["errors"].([]fault.Problem)
+	problems := fault.ProblemsOf(err)
 	for _, p := range problems {
 		f.fail(p.Field, formError{key: "ui.problem." + p.Code, text: p.Message})
 	}
@@ -160,6 +173,23 @@ func (f *Form) Refuse(err error) error {
 		f.alert = &formError{key: "ui.fault." + e.Code, text: e.Message}
 	}
 	return nil
+}
+
+// Refuse is form.Refuse in the words of the pages where they have some: AREA.problem.CODE for a field, AREA.fault.CODE
+// for the form as a whole.
+func (p *Pages) Refuse(form *Form, err error) error {
+	problems := fault.ProblemsOf(err)
+	for _, problem := range problems {
+		if key := p.name + ".problem." + problem.Code; p.site.Messages.Has(key) {
+			form.Fail(problem.Field, key)
+		}
+	}
+	f, ok := errors.AsType[*fault.Error](err)
+	if ok && len(problems) == 0 && f.Kind != fault.NotFound && p.site.Messages.Has(p.name+".fault."+f.Code) {
+		form.Alert(p.name + ".fault." + f.Code)
+		return nil
+	}
+	return form.Refuse(err)
 }
 
 // Networks reads a field of networks, separated by spaces, commas or lines, and marks what is wrong with it.
