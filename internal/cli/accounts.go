@@ -54,28 +54,23 @@ func accountsListFlags(fs *flag.FlagSet, inv *invocation) {
 	bindRows(fs, inv, "accounts")
 }
 
-func accountsList(ctx context.Context, inv *invocation) error {
-	if err := inv.checkRows(); err != nil {
+func accountsList(ctx context.Context, inv *invocation, app *server.App) error {
+	accounts, _, err := app.Service.Accounts(ctx, access.Operator, inv.search, 1, inv.rows)
+	if err != nil {
 		return err
 	}
-	return inv.open(ctx, func(app *server.App) error {
-		accounts, _, err := app.Service.Accounts(ctx, access.Operator, inv.search, 1, inv.rows)
-		if err != nil {
-			return err
+	views, rows := make([]accountView, len(accounts)), make([][]string, len(accounts))
+	for i := range accounts {
+		a := &accounts[i]
+		views[i] = accountView{
+			a.ID, a.Name, string(a.Locale), a.LiveCredits, a.TestCredits, a.LiveOrders, a.ActiveKeys,
 		}
-		views, rows := make([]accountView, len(accounts)), make([][]string, len(accounts))
-		for i := range accounts {
-			a := &accounts[i]
-			views[i] = accountView{
-				a.ID, a.Name, string(a.Locale), a.LiveCredits, a.TestCredits, a.LiveOrders, a.ActiveKeys,
-			}
-			rows[i] = []string{
-				a.ID, a.Name, strconv.FormatInt(a.LiveCredits, 10), strconv.FormatInt(a.LiveOrders, 10),
-				strconv.FormatInt(a.ActiveKeys, 10),
-			}
+		rows[i] = []string{
+			a.ID, a.Name, strconv.FormatInt(a.LiveCredits, 10), strconv.FormatInt(a.LiveOrders, 10),
+			strconv.FormatInt(a.ActiveKeys, 10),
 		}
-		return inv.table(views, "accounts", []string{"ID", "NAME", "LIVE CREDITS", "LIVE ORDERS", "KEYS"}, rows)
-	})
+	}
+	return inv.table(views, "accounts", []string{"ID", "NAME", "LIVE CREDITS", "LIVE ORDERS", "KEYS"}, rows)
 }
 
 // accountView is the JSON output for an account.
@@ -95,11 +90,16 @@ func bindRows(fs *flag.FlagSet, inv *invocation, what string) {
 	fs.IntVar(&inv.rows, "limit-rows", 50, "maximum `number` of "+what)
 }
 
-func (inv *invocation) checkRows() error {
-	if inv.rows < 1 || inv.rows > maxListed {
-		return fmt.Errorf("--limit-rows must be from 1 to %d", maxListed)
+// withRows is withApp for a command with --limit-rows.
+func withRows(
+	f func(context.Context, *invocation, *server.App) error,
+) func(context.Context, *invocation) error {
+	return func(ctx context.Context, inv *invocation) error {
+		if inv.rows < 1 || inv.rows > maxListed {
+			return fmt.Errorf("--limit-rows must be from 1 to %d", maxListed)
+		}
+		return withApp(f)(ctx, inv)
 	}
-	return nil
 }
 
 func accountsResetPassword(ctx context.Context, inv *invocation, app *server.App, user *access.User) error {

@@ -106,6 +106,12 @@ func TestCheckBroken(t *testing.T) {
 			must.NoError(t, os.WriteFile(path, change(content), 0o600))
 		}
 	}
+	statement := func(sql string) func(*testing.T, string) {
+		return func(t *testing.T, path string) {
+			t.Helper()
+			rawsql.Exec(t, path, sql)
+		}
+	}
 	for _, c := range []struct {
 		name   string
 		damage func(t *testing.T, path string)
@@ -121,22 +127,10 @@ func TestCheckBroken(t *testing.T) {
 			return b
 		}), "", ""},
 		{"CutInHalf", write(func(b []byte) []byte { return b[:len(b)/2] }), "", ""},
-		{"Schema", func(t *testing.T, path string) {
-			t.Helper()
-			rawsql.Exec(t, path, "DROP TABLE catalog_versions; DROP TABLE sealed_keys")
-		}, proof.Schema, "sealed_keys"},
-		{"VersionTable", func(t *testing.T, path string) {
-			t.Helper()
-			rawsql.Exec(t, path, "DROP TABLE goose_db_version")
-		}, proof.Schema, "goose_db_version"},
-		{"Version", func(t *testing.T, path string) {
-			t.Helper()
-			rawsql.Exec(t, path, "DELETE FROM goose_db_version")
-		}, proof.Schema, "goose_db_version"},
-		{"Catalog", func(t *testing.T, path string) {
-			t.Helper()
-			rawsql.Exec(t, path, "UPDATE catalog_versions SET document = 'x' || document")
-		}, proof.CatalogBroken, "1"},
+		{"Schema", statement("DROP TABLE catalog_versions; DROP TABLE sealed_keys"), proof.Schema, "sealed_keys"},
+		{"VersionTable", statement("DROP TABLE goose_db_version"), proof.Schema, "goose_db_version"},
+		{"Version", statement("DELETE FROM goose_db_version"), proof.Schema, "goose_db_version"},
+		{"Catalog", statement("UPDATE catalog_versions SET document = 'x' || document"), proof.CatalogBroken, "1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			data := fresh(t)

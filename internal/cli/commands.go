@@ -23,7 +23,7 @@ func commands() []*command {
 			example: "assay accounts create --name Acme --owner owner@acme.example",
 		},
 		{
-			name: "accounts list", args: "[--search TEXT] [--limit-rows N]", flags: accountsListFlags, run: accountsList,
+			name: "accounts list", args: "[--search TEXT] [--limit-rows N]", flags: accountsListFlags, run: withRows(accountsList),
 			about:   "list the accounts by name, with credits and keys",
 			example: "assay accounts list --search acme",
 		},
@@ -99,7 +99,7 @@ func commands() []*command {
 		{
 			name:  "deliveries list",
 			args:  "[--account …] [--env …] [--endpoint ID] [--status pending|delivered|failed] [--limit-rows N]",
-			flags: deliveriesListFlags, run: deliveriesList,
+			flags: deliveriesListFlags, run: withRows(deliveriesList),
 			about:   "list webhook deliveries, newest first",
 			example: "assay deliveries list --account Acme --status failed",
 		},

@@ -91,29 +91,24 @@ func deliveriesListFlags(fs *flag.FlagSet, inv *invocation) {
 	bindRows(fs, inv, "deliveries")
 }
 
-func deliveriesList(ctx context.Context, inv *invocation) error {
-	if err := inv.checkRows(); err != nil {
+func deliveriesList(ctx context.Context, inv *invocation, app *server.App) error {
+	f, err := inv.deliveryFilter(ctx, app)
+	if err != nil {
 		return err
 	}
-	return inv.open(ctx, func(app *server.App) error {
-		f, err := inv.deliveryFilter(ctx, app)
-		if err != nil {
-			return err
+	found, err := app.Service.Deliveries(ctx, access.Operator, f, inv.rows)
+	if err != nil {
+		return err
+	}
+	views, rows := make([]deliveryView, len(found)), make([][]string, len(found))
+	for i, d := range found {
+		views[i] = viewDelivery(d)
+		rows[i] = []string{
+			d.ID, d.CreatedAt.Format(time.RFC3339), string(d.Status), count(d.Attempts, "attempt"), string(d.Event),
+			d.EndpointURL,
 		}
-		found, err := app.Service.Deliveries(ctx, access.Operator, f, inv.rows)
-		if err != nil {
-			return err
-		}
-		views, rows := make([]deliveryView, len(found)), make([][]string, len(found))
-		for i, d := range found {
-			views[i] = viewDelivery(d)
-			rows[i] = []string{
-				d.ID, d.CreatedAt.Format(time.RFC3339), string(d.Status), count(d.Attempts, "attempt"), string(d.Event),
-				d.EndpointURL,
-			}
-		}
-		return inv.table(views, "deliveries", []string{"ID", "CREATED", "STATUS", "ATTEMPTS", "EVENT", "URL"}, rows)
-	})
+	}
+	return inv.table(views, "deliveries", []string{"ID", "CREATED", "STATUS", "ATTEMPTS", "EVENT", "URL"}, rows)
 }
 
 func deliveriesShow(ctx context.Context, inv *invocation, app *server.App) error {

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/client"
+	"github.com/assayhq/assay/internal/pause"
 )
 
 const (
@@ -86,7 +87,7 @@ func listen(ctx context.Context, inv *invocation, c *client.Client, _ *lastAnswe
 		return err
 	}
 	fmt.Fprintf(inv.Stderr, "forwarding to %s, signed with %s\n", target.Redacted(), state.Secret)
-	pause := listenPause
+	wait := listenPause
 	for {
 		events, err := c.ListEvents(ctx, client.EventsQuery{After: state.Cursor, Limit: 100})
 		switch {
@@ -96,9 +97,9 @@ func listen(ctx context.Context, inv *invocation, c *client.Client, _ *lastAnswe
 			return err
 		case err != nil:
 			fmt.Fprintf(inv.Stderr, "%v; trying again\n", err)
-			pause = min(2*pause, maxListenPause)
+			wait = min(2*wait, maxListenPause)
 		default:
-			pause = listenPause
+			wait = listenPause
 			for i := range events.Data {
 				e := &events.Data[i]
 				if len(wanted) == 0 || slices.Contains(wanted, e.Event) {
@@ -115,7 +116,7 @@ func listen(ctx context.Context, inv *invocation, c *client.Client, _ *lastAnswe
 				continue
 			}
 		}
-		if err := wait(ctx, pause); err != nil {
+		if err := pause.For(ctx, wait); err != nil {
 			return nil //nolint:nilerr // Ctrl-C
 		}
 	}
@@ -128,7 +129,7 @@ func (inv *invocation) forward(ctx context.Context, state *listenState, e *clien
 		id = e.DeliveryIDs[0]
 	}
 	body := append([]byte(`{"delivery_id":"`+id+`",`), bytes.TrimLeft(e.RawBody, "{ \n\t")...)
-	for pause := listenPause; ; pause = min(2*pause, maxListenPause) {
+	for wait := listenPause; ; wait = min(2*wait, maxListenPause) {
 		status, err := inv.post(ctx, state.Secret, e, id, body)
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -141,7 +142,7 @@ func (inv *invocation) forward(ctx context.Context, state *listenState, e *clien
 			err = fmt.Errorf("the receiver answered %d", status)
 		}
 		fmt.Fprintf(inv.Stderr, "%s of order %s: %v; trying again\n", e.Event, e.Body.ID, err)
-		if err := wait(ctx, pause); err != nil {
+		if err := pause.For(ctx, wait); err != nil {
 			return err
 		}
 	}
@@ -169,13 +170,4 @@ func (inv *invocation) post(
 	}
 	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10))
 	return response.StatusCode, response.Body.Close()
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
 }

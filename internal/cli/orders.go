@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/client"
+	"github.com/assayhq/assay/internal/pause"
 	"github.com/assayhq/assay/internal/progress"
 )
 
@@ -183,7 +184,7 @@ func ordersWatch(ctx context.Context, inv *invocation, c *client.Client, answer 
 			shown = o.Status
 			fmt.Fprintf(inv.Stderr, "%s  %s%s\n", stamp(o.UpdatedAt), o.Status, due(o.DueDate))
 		}
-		if err := wait(ctx, inv.interval); err != nil {
+		if err := pause.For(ctx, inv.interval); err != nil {
 			return err
 		}
 	}

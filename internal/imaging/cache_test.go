@@ -57,11 +57,7 @@ func open(t testing.TB) *gallery {
 		t.Fatal(err)
 	}
 	g.cache = imaging.NewCache(g.store, g.staging, nil)
-	t.Cleanup(func() {
-		if err := g.store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.CloseLater(t, g.store)
 	return g
 }
 

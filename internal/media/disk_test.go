@@ -14,6 +14,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/testkit/must"
 )
 
 func openDisk(t testing.TB) (*Disk, *Staging) {
@@ -22,11 +23,7 @@ func openDisk(t testing.TB) (*Disk, *Staging) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.CloseLater(t, d)
 	s, err := NewStaging(d.StagingDir())
 	if err != nil {
 		t.Fatal(err)
@@ -40,11 +37,7 @@ func stage(t testing.TB, s *Staging, content string) *Staged {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := staged.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.CloseLater(t, staged)
 	return staged
 }
 

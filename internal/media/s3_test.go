@@ -17,6 +17,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/s3test"
 )
 
@@ -27,11 +28,7 @@ func openS3(t *testing.T, address string) *suite {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.CloseLater(t, store)
 	staging, err := NewStaging(store.StagingDir())
 	if err != nil {
 		t.Fatal(err)

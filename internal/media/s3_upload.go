@@ -9,9 +9,11 @@ import (
 	"io"
 	"time"
 
-	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/minio/minio-go/v7"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/pause"
 )
 
 const (
@@ -51,10 +53,8 @@ func (s *S3) Put(ctx context.Context, name string, staged *Staged) error {
 		if wait > maxConflictWait {
 			return unavailable("put "+name, err)
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(wait):
+		if err := pause.For(ctx, wait); err != nil {
+			return err
 		}
 		err = s.upload(ctx, keyOf(name), staged, options)
 	}

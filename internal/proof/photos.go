@@ -12,11 +12,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/assayhq/assay/internal/domain/certificate"
 	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/pause"
 	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/store"
-	"golang.org/x/sync/errgroup"
 )
 
 // photoChecks is how many files are checked in parallel: enough to hide the latency of a media server.
@@ -206,10 +208,8 @@ func (c *check) leftovers(ctx context.Context, files media.Store) error {
 		if c.left = still; time.Now().After(until) {
 			break
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(leftoverPause):
+		if err := pause.For(ctx, leftoverPause); err != nil {
+			return err
 		}
 	}
 	for _, l := range c.left {

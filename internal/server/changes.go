@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/assayhq/assay/internal/pause"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
 )
@@ -66,7 +67,7 @@ func (x *changeExchange) Run(ctx context.Context) error {
 				x.log.WarnContext(ctx, "a change could not be announced to other nodes", "change", c, "error", err)
 			}
 		}
-		pause(ctx, changeInterval)
+		_ = pause.For(ctx, changeInterval)
 	}
 }
 
@@ -82,14 +83,7 @@ func (x *changeExchange) hear(ctx context.Context) {
 		})
 		if ctx.Err() == nil {
 			x.log.WarnContext(ctx, "connection that listens for changes failed", "error", err)
-			pause(ctx, listenPause)
+			_ = pause.For(ctx, listenPause)
 		}
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
 	}
 }

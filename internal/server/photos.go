@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/assayhq/assay/internal/pause"
 	"github.com/assayhq/assay/internal/store"
 )
 
@@ -61,10 +62,7 @@ func (x *photoExchange) Run(ctx context.Context) error {
 			return nil
 		}
 		x.log.WarnContext(ctx, "connection that listens for photos failed", "error", err)
-		select {
-		case <-ctx.Done():
-		case <-time.After(listenPause):
-		}
+		_ = pause.For(ctx, listenPause)
 	}
 	return nil
 }

@@ -13,6 +13,8 @@ import (
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/assayhq/assay/internal/pause"
 )
 
 // uploader sends spans to a collector: OTLP over HTTP. It takes the place of otlptracehttp below the official exporter,
@@ -68,10 +70,8 @@ func (u *uploader) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSp
 		if err == nil || !again || try == uploadTries {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if pause.For(ctx, uploadPause*time.Duration(try)) != nil {
 			return err
-		case <-time.After(uploadPause * time.Duration(try)):
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/capture"
 	"github.com/assayhq/assay/internal/domain/enum"
-	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/domain/webhook"
@@ -84,13 +83,7 @@ func readCaptureLink(r *http.Request) (service.NewCaptureLink, error) {
 }
 
 // captureID returns the id in the path of a capture link.
-func (c *call) captureID() (string, error) {
-	id, ok := service.ParseID(c.id)
-	if !ok {
-		return "", fault.BadRequest("The capture link id must be a UUID.").With("field", "id")
-	}
-	return id, nil
-}
+func (c *call) captureID() (string, error) { return c.uuid("capture link") }
 
 func (a *API) getCaptureLink(w http.ResponseWriter, r *http.Request, c *call) error {
 	id, err := c.captureID()

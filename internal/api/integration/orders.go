@@ -210,11 +210,7 @@ func (a *API) cancelOrder(w http.ResponseWriter, r *http.Request, c *call) error
 
 // simulateOrder puts a Test order into a state, as the sandbox of the portal does.
 func (a *API) simulateOrder(w http.ResponseWriter, r *http.Request, c *call) error {
-	body, err := httpx.ReadBody(r)
-	if err != nil {
-		return err
-	}
-	o, err := httpx.ParseObject(body)
+	o, err := httpx.ReadObject(r)
 	if err != nil {
 		return err
 	}

@@ -125,10 +125,13 @@ func (c *call) remove(
 }
 
 // endpointID returns the id in the path of a webhook endpoint.
-func (c *call) endpointID() (string, error) {
+func (c *call) endpointID() (string, error) { return c.uuid("webhook endpoint") }
+
+// uuid returns the id in the path.
+func (c *call) uuid(of string) (string, error) {
 	id, ok := service.ParseID(c.id)
 	if !ok {
-		return "", fault.BadRequest("The webhook endpoint id must be a UUID.").With("field", "id")
+		return "", fault.BadRequest("The "+of+" id must be a UUID.").With("field", "id")
 	}
 	return id, nil
 }

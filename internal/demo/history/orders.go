@@ -305,13 +305,18 @@ func (p *past) review(j *job) error {
 	if _, err := p.service.ClaimOrder(p.context, actor, j.id); err != nil {
 		return err
 	}
-	p.at(p.now.Add(p.minutes(4, 30)), func() error {
+	p.decide(j, p.minutes(4, 30))
+	return nil
+}
+
+// decide asks for photos or gives the verdict, some time later.
+func (p *past) decide(j *job, later time.Duration) {
+	p.at(p.now.Add(later), func() error {
 		if j.rounds > 0 {
 			return p.ask(j)
 		}
 		return p.judge(j)
 	})
-	return nil
 }
 
 // requests are what reviewers ask for when a photo has a flaw.
@@ -364,12 +369,7 @@ func (p *past) answer(j *job, index string) {
 		if err != nil {
 			return err
 		}
-		p.at(p.now.Add(p.minutes(5, 60)), func() error {
-			if j.rounds > 0 {
-				return p.ask(j)
-			}
-			return p.judge(j)
-		})
+		p.decide(j, p.minutes(5, 60))
 		return nil
 	})
 }

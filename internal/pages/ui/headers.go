@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -62,11 +61,8 @@ func (s *Site) recover(next http.Handler) http.Handler {
 		rec := httpx.Record(w)
 		defer func() {
 			v := recover()
-			if v == nil {
+			if !httpx.Panicked(v) {
 				return
-			}
-			if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
-				panic(http.ErrAbortHandler)
 			}
 			err := fmt.Errorf("panic: %v\n%s", v, debug.Stack())
 			if rec.Begun() {

@@ -23,3 +23,13 @@ func ReadAll(t testing.TB, f io.ReadCloser, err error) []byte {
 	NoError(t, errors.Join(err, f.Close()))
 	return b
 }
+
+// CloseLater closes c at the end of the test.
+func CloseLater(t testing.TB, c io.Closer) {
+	t.Helper()
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/assayhq/assay/internal/pause"
 	"github.com/assayhq/assay/internal/store"
 )
 
@@ -42,6 +43,6 @@ func (a *Announcer) Run(ctx context.Context) error {
 		if err := a.store.AnnounceDeliveries(ctx, a.node); err != nil && ctx.Err() == nil {
 			a.log.WarnContext(ctx, "deliveries could not be announced to other nodes", "error", err)
 		}
-		sleep(ctx, announceInterval)
+		_ = pause.For(ctx, announceInterval)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/assayhq/assay/internal/pause"
 	"github.com/assayhq/assay/internal/store"
 )
 
@@ -82,7 +83,7 @@ func (s *Sender) heartbeat(ctx context.Context) {
 		case ctx.Err() == nil:
 			s.Log.WarnContext(ctx, "sender heartbeat could not be recorded", "error", err)
 		}
-		sleep(ctx, presenceInterval)
+		_ = pause.For(ctx, presenceInterval)
 	}
 }
 

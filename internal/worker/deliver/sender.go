@@ -15,12 +15,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/netguard"
+	"github.com/assayhq/assay/internal/pause"
 	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/worker/liveness"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Config configures a Sender.
@@ -171,15 +173,8 @@ func (s *Sender) listen(ctx context.Context) {
 		})
 		if ctx.Err() == nil {
 			s.Log.WarnContext(ctx, "connection that listens for deliveries failed", "error", err)
-			sleep(ctx, listenPause)
+			_ = pause.For(ctx, listenPause)
 		}
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
 	}
 }
 
