@@ -184,17 +184,22 @@ func TestS3_Damaged(t *testing.T) {
 	wantNotPut(t, s.Store, name, staged)
 }
 
+// openLarge stores a large file and opens it.
+func (s *suite) openLarge(t *testing.T) (name string, whole []byte, f File) {
+	t.Helper()
+	name, whole = photo.NewName(photo.JPEG), content("large", 2_000_000)
+	s.put(t, name, whole)
+	f, err := s.Open(t.Context(), name)
+	must.NoError(t, err)
+	t.Cleanup(func() { _ = f.Close() })
+	return name, whole, f
+}
+
 // TestS3_Away kills the server, and starts it again: calls fail as unavailable meanwhile, and what was stored is there.
 func TestS3_Away(t *testing.T) {
 	server := s3test.Start(t)
 	s := openS3(t, server.Bucket(t))
-	name, whole := photo.NewName(photo.JPEG), content("kept", 2_000_000)
-	s.put(t, name, whole)
-	open, err := s.Open(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = open.Close() }()
+	name, whole, open := s.openLarge(t)
 	server.Kill(t)
 	srv := serveMedia(t, s.Store, io.Discard)
 	staged := s.stage(t, content("b", 10))
@@ -239,14 +244,7 @@ func TestS3_Away(t *testing.T) {
 // TestS3_Restarted restarts the server between two attempts of one call.
 func TestS3_Restarted(t *testing.T) {
 	server := s3test.Start(t)
-	s := openS3(t, server.Bucket(t))
-	name, whole := photo.NewName(photo.JPEG), content("again", 2_000_000)
-	s.put(t, name, whole)
-	f, err := s.Open(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = f.Close() }()
+	_, whole, f := openS3(t, server.Bucket(t)).openLarge(t)
 	var got bytes.Buffer
 	if _, err := io.CopyN(&got, f, 500_000); err != nil { // in the middle of the body
 		t.Fatal(err)

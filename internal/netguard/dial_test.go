@@ -14,23 +14,20 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/assayhq/assay/internal/testkit/wire"
 )
 
 // counted starts a TLS server that counts its connections.
 func counted(t *testing.T, handler http.HandlerFunc) (*httptest.Server, *atomic.Int64) {
 	t.Helper()
-	var connections atomic.Int64
 	server := httptest.NewUnstartedServer(handler)
 	server.Config.ErrorLog = log.New(io.Discard, "", 0) // handshakes that fail on purpose
 	server.EnableHTTP2 = true
-	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-		if state == http.StateNew {
-			connections.Add(1)
-		}
-	}
+	connections := wire.Count(server)
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	return server, &connections
+	return server, connections
 }
 
 func trusting(server *httptest.Server) *tls.Config {

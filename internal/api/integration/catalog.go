@@ -89,16 +89,9 @@ func viewOffers(offers []catalog.Offer, l text.Locale) []answerTimeView {
 	})
 }
 
-// listView is a whole list; pageView is one page of a longer one.
+// listView is a whole list; httpx.Page is one page of a longer one.
 type listView[T any] struct {
 	Data []T `json:"data"`
-}
-
-type pageView[T any] struct {
-	Data  []T   `json:"data"`
-	Page  int   `json:"page"`
-	Limit int   `json:"limit"`
-	Total int64 `json:"total"`
 }
 
 func views[T, V any](items []T, view func(T) V) []V {
@@ -110,10 +103,10 @@ func views[T, V any](items []T, view func(T) V) []V {
 }
 
 // pageOf cuts a page out of a list that is in memory.
-func pageOf[T, V any](items []T, page, limit int, view func(T) V) pageView[V] {
+func pageOf[T, V any](items []T, page, limit int, view func(T) V) httpx.Page[V] {
 	from := min(min(page-1, len(items))*limit, len(items))
 	to := min(from+limit, len(items))
-	return pageView[V]{Data: views(items[from:to], view), Page: page, Limit: limit, Total: int64(len(items))}
+	return httpx.Page[V]{Data: views(items[from:to], view), Page: page, Limit: limit, Total: int64(len(items))}
 }
 
 func (a *API) listCategories(w http.ResponseWriter, r *http.Request, _ *call) error {

@@ -49,12 +49,13 @@ func (l accountLog) filter(q url.Values) audit.Filter {
 	return f
 }
 
-// showLog shows a log of the account.
-func (p *Portal) showLog(l accountLog) visitorHandler {
-	return func(w http.ResponseWriter, r *http.Request, who *visitor) error { return p.logPage(w, r, who, l) }
+// of makes a page for one of the logs.
+func (l accountLog) of(h func(http.ResponseWriter, *http.Request, *visitor, accountLog) error) visitorHandler {
+	return func(w http.ResponseWriter, r *http.Request, who *visitor) error { return h(w, r, who, l) }
 }
 
-func (p *Portal) logPage(w http.ResponseWriter, r *http.Request, who *visitor, l accountLog) error {
+// showLog shows a log of the account.
+func (p *Portal) showLog(w http.ResponseWriter, r *http.Request, who *visitor, l accountLog) error {
 	q := r.URL.Query()
 	f := l.filter(q)
 	seq, _ := strconv.ParseInt(q.Get("below"), 10, 64)
@@ -121,11 +122,7 @@ func (p *Portal) codeLabels(r *http.Request) map[audit.Code]string {
 }
 
 // exportLog sends a log of the account as a file.
-func (p *Portal) exportLog(l accountLog) visitorHandler {
-	return func(w http.ResponseWriter, r *http.Request, who *visitor) error { return p.logFile(w, r, who, l) }
-}
-
-func (p *Portal) logFile(w http.ResponseWriter, r *http.Request, who *visitor, l accountLog) error {
+func (p *Portal) exportLog(w http.ResponseWriter, r *http.Request, who *visitor, l accountLog) error {
 	header := []string{
 		"seq", "id", "occurred_at", "event_code", "actor_type", "actor_id", "actor_name", "source", "target_type",
 		"target_id", "ip_address", "user_agent",
@@ -153,11 +150,7 @@ type auditEventView struct {
 }
 
 // showLogEvent shows an entry of a log of the account.
-func (p *Portal) showLogEvent(l accountLog) visitorHandler {
-	return func(w http.ResponseWriter, r *http.Request, who *visitor) error { return p.logEventPage(w, r, who, l) }
-}
-
-func (p *Portal) logEventPage(w http.ResponseWriter, r *http.Request, who *visitor, l accountLog) error {
+func (p *Portal) showLogEvent(w http.ResponseWriter, r *http.Request, who *visitor, l accountLog) error {
 	seq, err := strconv.ParseInt(r.PathValue("seq"), 10, 64)
 	if err != nil || seq < 1 {
 		return ui.PageNotFound()

@@ -81,14 +81,8 @@ func (p *Pages) showConfirm(w http.ResponseWriter, r *http.Request, who *Visitor
 
 // confirm takes a proof and lets the visitor go back to what they were about to change.
 func (p *Pages) confirm(w http.ResponseWriter, r *http.Request, who *Visitor, form *ui.Form) error {
-	if err := p.SignIn.ProveAgain(r.Context(), who.Person, proofIn(form, "password"), who.Origin); err != nil {
-		page, pageErr := p.confirmPage(r, who, form, form.Get("next"))
-		if pageErr != nil {
-			return pageErr
-		}
-		return p.refuse(w, r, page, form, "password", err)
-	}
-	return p.Site.Redirect(w, r, ui.SafeNext(form.Get("next"), p.Settings), ui.Done("signin.confirm.done"))
+	err := p.SignIn.ProveAgain(r.Context(), who.Person, proofIn(form, "password"), who.Origin)
+	return p.confirmed(w, r, who, form, "password", err)
 }
 
 // confirmWithPasskey is confirm with a passkey, which stands for password and code.
@@ -96,12 +90,19 @@ func (p *Pages) confirmWithPasskey(w http.ResponseWriter, r *http.Request, who *
 	browser, _ := p.Site.Signed(r, p.browserCookie()) // nobody has a challenge of no browser
 	err := p.SignIn.ProveWithPasskey(
 		r.Context(), who.Person, browser, form.Get("ceremony"), form.Get("answer"), who.Origin)
-	if err != nil {
-		page, pageErr := p.confirmPage(r, who, form, form.Get("next"))
-		if pageErr != nil {
-			return pageErr
-		}
-		return p.refuse(w, r, page, form, "", err)
+	return p.confirmed(w, r, who, form, "", err)
+}
+
+// confirmed leads back after a proof, or shows the form again when that was refused.
+func (p *Pages) confirmed(
+	w http.ResponseWriter, r *http.Request, who *Visitor, form *ui.Form, passwordField string, refusal error,
+) error {
+	if refusal == nil {
+		return p.Site.Redirect(w, r, ui.SafeNext(form.Get("next"), p.Settings), ui.Done("signin.confirm.done"))
 	}
-	return p.Site.Redirect(w, r, ui.SafeNext(form.Get("next"), p.Settings), ui.Done("signin.confirm.done"))
+	page, err := p.confirmPage(r, who, form, form.Get("next"))
+	if err != nil {
+		return err
+	}
+	return p.refuse(w, r, page, form, passwordField, refusal)
 }

@@ -1,7 +1,6 @@
 package child_test
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/testkit/child"
+	"github.com/assayhq/assay/internal/testkit/must"
 )
 
 // parentRole makes this test binary act as a test process that is about to be killed.
@@ -41,15 +41,8 @@ func TestStart_ChildEndsWithKilledParent(t *testing.T) {
 	}
 	parent := exec.Command(os.Args[0])
 	parent.Env = append(os.Environ(), parentRole+"=1")
-	output, err := parent.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := parent.Start(); err != nil {
-		t.Fatal(err)
-	}
-	line, _ := bufio.NewReader(output).ReadString('\n')
-	pid, err := strconv.Atoi(strings.TrimSpace(line))
+	line := must.Start(t, parent)
+	pid, err := strconv.Atoi(line)
 	if err != nil {
 		t.Fatalf("the parent printed %q, want a process id", line)
 	}

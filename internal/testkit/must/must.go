@@ -2,8 +2,11 @@
 package must
 
 import (
+	"bufio"
 	"errors"
 	"io"
+	"os/exec"
+	"strings"
 	"testing"
 )
 
@@ -32,4 +35,14 @@ func CloseLater(t testing.TB, c io.Closer) {
 			t.Error(err)
 		}
 	})
+}
+
+// Start starts a command and returns the first line that it prints.
+func Start(t testing.TB, cmd *exec.Cmd) string {
+	t.Helper()
+	output, err := cmd.StdoutPipe()
+	NoError(t, err)
+	NoError(t, cmd.Start())
+	line, _ := bufio.NewReader(output).ReadString('\n')
+	return strings.TrimSpace(line)
 }

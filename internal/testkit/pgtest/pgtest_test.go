@@ -1,7 +1,6 @@
 package pgtest_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"net/url"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/assayhq/assay/internal/testkit/child"
 	"github.com/assayhq/assay/internal/testkit/expect"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
 )
@@ -161,15 +161,7 @@ func TestLaunch_NothingIsLeftOfAKilledProcess(t *testing.T) {
 	temporary := t.TempDir() // used unless the test runs as root
 	process := exec.Command(os.Args[0])
 	process.Env = append(os.Environ(), doomedRole+"=1", "TMPDIR="+temporary)
-	output, err := process.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := process.Start(); err != nil {
-		t.Fatal(err)
-	}
-	line, _ := bufio.NewReader(output).ReadString('\n')
-	dsn := strings.TrimSpace(line)
+	dsn := must.Start(t, process)
 	folder := dataFolder(t, dsn)
 	if err := process.Process.Kill(); err != nil {
 		t.Fatal(err)

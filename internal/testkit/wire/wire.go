@@ -3,10 +3,24 @@ package wire
 
 import (
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
+
+// Count counts the connections to a server that has not started yet.
+func Count(server *httptest.Server) *atomic.Int64 {
+	connections := new(atomic.Int64)
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			connections.Add(1)
+		}
+	}
+	return connections
+}
 
 // Proxy forwards connections to a server.
 type Proxy struct {

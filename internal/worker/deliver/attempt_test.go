@@ -16,6 +16,7 @@ import (
 	"github.com/assayhq/assay/internal/netguard"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/hostile"
+	"github.com/assayhq/assay/internal/testkit/wire"
 )
 
 func port(t testing.TB, server *httptest.Server) string {
@@ -44,16 +45,11 @@ func attempt(t testing.TB, s *Sender, e *webhook.Endpoint) (webhook.Attempt, err
 // connections starts a receiver that counts its connections.
 func connections(t testing.TB) (*receiver, *atomic.Int64) {
 	t.Helper()
-	var n atomic.Int64
 	r := &receiver{Server: httptest.NewUnstartedServer(http.NotFoundHandler())}
-	r.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-		if state == http.StateNew {
-			n.Add(1)
-		}
-	}
+	n := wire.Count(r.Server)
 	r.StartTLS()
 	t.Cleanup(r.Close)
-	return r, &n
+	return r, n
 }
 
 // TestFailedAttempts covers every result other than an acknowledgement.
