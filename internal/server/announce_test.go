@@ -55,7 +55,7 @@ func startFleet(t *testing.T, change func(*Settings), roles []string, args ...st
 		change(&set)
 		f.nodes = append(f.nodes, run(t, set, slog.New(slog.NewTextHandler(log, nil))))
 	}
-	s := f.service(0)
+	s := f.service()
 	f.importCatalog(t, "Bags")
 	made, err := s.CreateAccount(t.Context(), access.Operator, "Acme", "owner@acme.example", text.English)
 	must.NoError(t, err)
@@ -64,11 +64,11 @@ func startFleet(t *testing.T, change func(*Settings), roles []string, args ...st
 	return f
 }
 
-func (f *fleet) service(node int) *service.Service { return f.nodes[node].app.Service }
+func (f *fleet) service() *service.Service { return f.nodes[0].app.Service }
 
 func (f *fleet) newKey(t *testing.T, tenant access.Tenant) (*access.Key, string) {
 	t.Helper()
-	k, secret, err := f.service(0).CreateKey(t.Context(), access.Operator, service.NewKey{
+	k, secret, err := f.service().CreateKey(t.Context(), access.Operator, service.NewKey{
 		Tenant: tenant, Name: "key", Scopes: access.AllScopes,
 	})
 	must.NoError(t, err)
@@ -81,7 +81,7 @@ func (f *fleet) importCatalog(t *testing.T, name string) {
 	document, err := os.ReadFile("../../test/e2e/testdata/catalog.yaml")
 	must.NoError(t, err)
 	document = bytes.Replace(document, []byte("{en: Bags,"), []byte("{en: "+name+","), 1)
-	_, err = f.service(0).ImportCatalog(t.Context(), access.Operator, document)
+	_, err = f.service().ImportCatalog(t.Context(), access.Operator, document)
 	must.NoError(t, err)
 }
 
@@ -144,7 +144,7 @@ func TestAnnouncementsAlone(t *testing.T) {
 		c := f.client(t, 1, secret)
 		_, err := c.GetBalance(t.Context()) // from here on the node knows the key
 		must.NoError(t, err)
-		_, err = f.service(0).RevokeKey(t.Context(), access.Operator, k.ID)
+		_, err = f.service().RevokeKey(t.Context(), access.Operator, k.ID)
 		must.NoError(t, err)
 		await(t, "the key is refused", func() bool {
 			_, err := c.GetBalance(t.Context())
@@ -171,13 +171,13 @@ func TestAnnouncementsAlone(t *testing.T) {
 // watchDesk has a reviewer take an order at the first node while another looks at the second.
 func (f *fleet) watchDesk(t *testing.T) {
 	live := access.Tenant{AccountID: f.tenant.AccountID, Environment: access.Live}
-	_, err := f.service(0).GrantCredits(t.Context(), access.Operator, live, 1000, "first")
+	_, err := f.service().GrantCredits(t.Context(), access.Operator, live, 1000, "first")
 	must.NoError(t, err)
 	_, secret := f.newKey(t, live)
 	f.order(t, secret, "")
-	staff, err := f.service(0).CreateStaff(t.Context(), access.Operator, "mika@example.com", "Mika", access.Reviewer)
+	staff, err := f.service().CreateStaff(t.Context(), access.Operator, "mika@example.com", "Mika", access.Reviewer)
 	must.NoError(t, err)
-	_, token, err := f.service(0).StartSession(t.Context(), access.Desk, staff.Staff.ID, access.Origin{})
+	_, token, err := f.service().StartSession(t.Context(), access.Desk, staff.Staff.ID, access.Origin{})
 	must.NoError(t, err)
 	send := func(ctx context.Context, node int, method, path string) *http.Response {
 		t.Helper()

@@ -71,7 +71,7 @@ func (b *bare) mirror(ctx context.Context, of *target) (*target, error) {
 	t := &target{address: b.http, process: b.process, ops: b.ops, status: of.status, requests: of.requests}
 	for _, request := range of.requests {
 		path := strings.Fields(string(firstLine(request.text)))[1]
-		if _, err := exchange(ctx, http.MethodPut, "http://"+b.http+path, nil, request.want, http.StatusOK); err != nil {
+		if _, err := exchange(ctx, http.MethodPut, "http://"+b.http+path, nil, request.want); err != nil {
 			return nil, err
 		}
 	}

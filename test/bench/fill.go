@@ -205,14 +205,14 @@ func concurrently(n int, f func(int) error) error {
 // judge claims an order and gives its verdict, or asks for a photo.
 func (s *shop) judge(ctx context.Context, id string, n int, ask bool) error {
 	path := s.url("/v1/desk/orders/" + id)
-	if _, err := exchange(ctx, http.MethodPost, path+"/claim", s.staffHeader(), nil, http.StatusOK); err != nil {
+	if _, err := exchange(ctx, http.MethodPost, path+"/claim", s.staffHeader(), nil); err != nil {
 		return err
 	}
 	move, body := "/complete", verdict(n)
 	if ask {
 		move, body = "/request_photos", `{"photos":[{"index_code":"logo","condition":"missing"}]}`
 	}
-	_, err := exchange(ctx, http.MethodPost, path+move, s.staffHeader(), []byte(body), http.StatusOK)
+	_, err := exchange(ctx, http.MethodPost, path+move, s.staffHeader(), []byte(body))
 	return err
 }
 

@@ -133,7 +133,7 @@ func (f *flowRun) order(ctx context.Context) error {
 		return err
 	}
 	// A reviewer takes the next order, which may be another than this one.
-	answer, err := exchange(ctx, http.MethodPost, f.shop.url(nextPath), f.shop.staffHeader(), nil, http.StatusOK)
+	answer, err := exchange(ctx, http.MethodPost, f.shop.url(nextPath), f.shop.staffHeader(), nil)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (f *flowRun) order(ctx context.Context) error {
 	}
 	told := f.inbox.await(claimed.ID)
 	if _, err := exchange(ctx, http.MethodPost, f.shop.url("/v1/desk/orders/"+claimed.ID+"/complete"),
-		f.shop.staffHeader(), []byte(verdict(0)), http.StatusOK); err != nil {
+		f.shop.staffHeader(), []byte(verdict(0))); err != nil {
 		return err
 	}
 	select {

@@ -236,7 +236,7 @@ func (s *shop) signIn(ctx context.Context, path, email, password string) (http.H
 // lastCursor returns the cursor of the last page of the queue.
 func (s *shop) lastCursor(ctx context.Context, queued int) (string, error) {
 	answer, err := exchange(ctx, http.MethodGet, fmt.Sprintf("http://%s%s%d", s.server.http, listPath, queued/50-1),
-		s.staffHeader(), nil, http.StatusOK)
+		s.staffHeader(), nil)
 	if err != nil {
 		return "", err
 	}

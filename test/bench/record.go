@@ -226,7 +226,7 @@ func loopSide(name string, at *server) *side {
 			return sample{}, err
 		}
 		started := time.Now()
-		answer, err := exchange(ctx, http.MethodGet, "http://"+at.http+"/"+d.String(), nil, nil, http.StatusOK)
+		answer, err := exchange(ctx, http.MethodGet, "http://"+at.http+"/"+d.String(), nil, nil)
 		if err != nil {
 			return sample{}, err
 		}

@@ -25,8 +25,8 @@ func smallPhoto(mark string) (io.Reader, error) {
 	return bytes.NewReader(pictures.PadPNG(picture.Bytes(), 0, mark)), nil
 }
 
-// exchange sends a request and returns the response body.
-func exchange(ctx context.Context, method, url string, header http.Header, body []byte, status int) ([]byte, error) {
+// exchange sends a request that is answered with 200 and returns the response body.
+func exchange(ctx context.Context, method, url string, header http.Header, body []byte) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -38,8 +38,8 @@ func exchange(ctx context.Context, method, url string, header http.Header, body 
 	}
 	defer func() { _ = response.Body.Close() }()
 	answer, err := io.ReadAll(response.Body)
-	if err == nil && response.StatusCode != status {
-		err = fmt.Errorf("%s %s: status %d, want %d\n%s", method, url, response.StatusCode, status, answer)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s %s: status %d\n%s", method, url, response.StatusCode, answer)
 	}
 	return answer, err
 }

@@ -69,7 +69,7 @@ func (i *installation) startOnce(ctx context.Context) (took time.Duration, megab
 	}
 	defer func() { err = errors.Join(err, s.server.close()) }()
 	for {
-		if _, err := exchange(ctx, http.MethodGet, "http://"+s.server.ops+"/readyz", nil, nil, http.StatusOK); err == nil {
+		if _, err := exchange(ctx, http.MethodGet, "http://"+s.server.ops+"/readyz", nil, nil); err == nil {
 			break
 		}
 		if time.Since(began) > time.Minute {

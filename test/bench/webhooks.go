@@ -124,23 +124,22 @@ func (w *webhookSite) endpoints(ctx context.Context, path string, n int) ([]*web
 const warmUpShare = 0.1
 
 // pace returns the rate of n events per second after the warm-up. done returns the number so far.
-func pace(ctx context.Context, n int64, done func() int64) (rate float64, took time.Duration, err error) {
+func pace(ctx context.Context, n int64, done func() int64) (rate float64, err error) {
 	var start time.Time
 	const limit = 5 * time.Minute
 	for deadline := time.Now().Add(limit); ; {
 		switch now := done(); {
 		case now >= n && !start.IsZero():
-			took = time.Since(start)
-			return (1 - warmUpShare) * float64(n) / took.Seconds(), took, nil
+			return (1 - warmUpShare) * float64(n) / time.Since(start).Seconds(), nil
 		case start.IsZero() && now >= int64(warmUpShare*float64(n)):
 			start = time.Now()
 		}
 		if time.Now().After(deadline) {
-			return 0, 0, fmt.Errorf("%d of %d deliveries arrived in %v", done(), n, limit)
+			return 0, fmt.Errorf("%d of %d deliveries arrived in %v", done(), n, limit)
 		}
 		select {
 		case <-ctx.Done():
-			return 0, 0, ctx.Err()
+			return 0, ctx.Err()
 		case <-time.After(500 * time.Microsecond):
 		}
 	}
@@ -168,7 +167,7 @@ func (w *webhookSite) release(ctx context.Context, total int) (sample, error) {
 	if err != nil {
 		return sample{}, err
 	}
-	rate, _, err := pace(ctx, int64(total), func() int64 { return w.inbox.received.Load() - before })
+	rate, err := pace(ctx, int64(total), func() int64 { return w.inbox.received.Load() - before })
 	if err != nil {
 		return sample{}, err
 	}
@@ -205,7 +204,7 @@ func (w *webhookSite) post(ctx context.Context, clients, n int) (sample, error) 
 			return nil
 		})
 	}
-	rate, _, err := pace(ctx, int64(n), done.Load)
+	rate, err := pace(ctx, int64(n), done.Load)
 	return sample{rate: rate}, errors.Join(err, group.Wait())
 }
 

@@ -31,7 +31,7 @@ type envelope struct {
 }
 
 // wantFailure checks status and code of a refusal, and that its envelope names the request.
-func (a *answer) wantFailure(t *testing.T, status int, code string) envelope {
+func (a *answer) wantFailure(t *testing.T, status int, code string) {
 	t.Helper()
 	var e envelope
 	if err := json.Unmarshal(a.body, &e); err != nil {
@@ -43,7 +43,6 @@ func (a *answer) wantFailure(t *testing.T, status int, code string) envelope {
 	if e.RequestID == "" || e.RequestID != a.Header.Get("X-Request-Id") {
 		t.Errorf("request_id %q, X-Request-Id %q; want the same id", e.RequestID, a.Header.Get("X-Request-Id"))
 	}
-	return e
 }
 
 func (a *answer) wantStatus(t *testing.T, status int) {

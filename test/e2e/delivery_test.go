@@ -11,7 +11,7 @@ import (
 )
 
 // hook starts a server with an endpoint for its Test key, and creates an order that is delivered to it.
-func (i *inbox) hook(t *testing.T, settings program.Settings) (*site, *client.Client) {
+func (i *inbox) hook(t *testing.T, settings program.Settings) *site {
 	t.Helper()
 	settings["webhook-allow-private"] = "true"
 	settings["webhook-ca-file"] = i.certificate(t)
@@ -29,7 +29,7 @@ func (i *inbox) hook(t *testing.T, settings program.Settings) (*site, *client.Cl
 	if _, err := c.CreateOrder(t.Context(), draft); err != nil {
 		t.Fatal(err)
 	}
-	return s, c
+	return s
 }
 
 // TestShutdown_Delivery stops the server while the receiver is processing: the delivery finishes and is not sent
@@ -39,7 +39,7 @@ func TestShutdown_Delivery(t *testing.T) {
 	engines(t, func(t *testing.T, settings program.Settings) {
 		inbox := newInbox(t)
 		inbox.pause = make(chan struct{})
-		s, _ := inbox.hook(t, settings)
+		s := inbox.hook(t, settings)
 		first := inbox.await(t)
 		stopped := make(chan error, 1)
 		go func() {
@@ -70,7 +70,7 @@ func TestCrash_Delivery(t *testing.T) {
 		inbox := newInbox(t)
 		inbox.pause = make(chan struct{})
 		settings["webhook-timeout"] = "2s"
-		s, _ := inbox.hook(t, settings)
+		s := inbox.hook(t, settings)
 		first := inbox.await(t)
 		s.Kill(t)
 		close(inbox.pause)
@@ -91,7 +91,7 @@ func TestRedirectedDelivery(t *testing.T) {
 	t.Parallel()
 	inbox := newInbox(t)
 	inbox.refuse = http.StatusTemporaryRedirect
-	s, _ := inbox.hook(t, program.Settings{"webhook-retry-delays": "100ms,100ms,100ms"})
+	s := inbox.hook(t, program.Settings{"webhook-retry-delays": "100ms,100ms,100ms"})
 	s.failures = true
 	first := inbox.await(t)
 	for attempt := 2; attempt <= 4; attempt++ {
@@ -111,7 +111,7 @@ func TestDelayedDelivery(t *testing.T) {
 	t.Parallel()
 	const delay = 700 * time.Millisecond
 	inbox := newInbox(t)
-	_, _ = inbox.hook(t, program.Settings{"test-event-delay": delay.String()})
+	inbox.hook(t, program.Settings{"test-event-delay": delay.String()})
 	if took := time.Since(inbox.await(t).CreatedAt); took < delay {
 		t.Errorf("the event came after %v", took)
 	}

@@ -33,7 +33,7 @@ func TestTraces(t *testing.T) {
 			heard <- r.Header.Get("Traceparent")
 			inner.ServeHTTP(w, r)
 		})
-		s, _ := inbox.hook(t, settings)
+		s := inbox.hook(t, settings)
 		inbox.await(t)
 		<-heard
 

@@ -218,17 +218,17 @@ func (n *network) cut(t *testing.T, off bool) {
 	}
 }
 
-// readyAfter waits until a node says that it is ready, and returns how long that took.
-func readyAfter(ctx context.Context, ops string, limit time.Duration) (time.Duration, error) {
+// awaitReady waits until a node says that it is ready.
+func awaitReady(ctx context.Context, ops string, limit time.Duration) error {
 	n := newNode(10 * time.Second)
 	n.moveTo(ops)
 	began := time.Now()
 	var a *answer
 	for time.Since(began) < limit {
 		if a = n.send(ctx, &request{method: http.MethodGet, path: "/readyz"}); a.done() {
-			return time.Since(began), nil
+			return nil
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	return limit, fmt.Errorf("not ready within %s: %s", limit, a)
+	return fmt.Errorf("not ready within %s: %s", limit, a)
 }

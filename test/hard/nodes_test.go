@@ -199,7 +199,7 @@ func (c *cluster) awaitNode(t *testing.T, i int, since time.Time) {
 func (c *cluster) back(t *testing.T, ended time.Time) time.Duration {
 	t.Helper()
 	for i, m := range c.members {
-		if _, err := readyAfter(t.Context(), m.process.Ops, 2*time.Minute); err != nil {
+		if err := awaitReady(t.Context(), m.process.Ops, 2*time.Minute); err != nil {
 			t.Errorf("node %d: %v", i+1, err)
 		}
 	}

@@ -126,7 +126,7 @@ func (c *cluster) rollingRestart(t *testing.T, seed uint64) {
 			m.process = process
 			m.mu.Unlock()
 			m.moveTo(process.HTTP)
-			if _, err := readyAfter(t.Context(), process.Ops, 2*time.Minute); err != nil {
+			if err := awaitReady(t.Context(), process.Ops, 2*time.Minute); err != nil {
 				t.Error(err)
 			}
 		}

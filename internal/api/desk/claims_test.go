@@ -113,7 +113,7 @@ func TestClaimExpiry(t *testing.T) {
 			if n := w.expire(t); n != 0 {
 				t.Fatal("an order that waits for photos has no claim to expire")
 			}
-			must.NoError(t, w.submit(t, id, ""))
+			must.NoError(t, w.submit(t, id))
 			w.Clock.Advance(claimExpiry - time.Second)
 			if n := w.expire(t); n != 0 {
 				t.Fatal("the time before the submission was counted")

@@ -50,7 +50,7 @@ func TestClaimLimit(t *testing.T) {
 		mine := held.text("data", 0, "id")
 		w.post(t, w.Mika, "/orders/"+mine+"/claim", "").want(t, http.StatusOK, "") // holds it already
 
-		must.NoError(t, w.submit(t, waiting, ""))
+		must.NoError(t, w.submit(t, waiting))
 		if got := w.get(t, w.Mika, "/orders/"+waiting); got.text("assignee", "id") != w.Mika.Staff.ID {
 			t.Errorf("the order with photos is with %v", got.at("assignee"))
 		}

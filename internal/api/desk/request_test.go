@@ -104,7 +104,7 @@ func TestRequestPhotos(t *testing.T) {
 			}
 
 			w.post(t, w.Mika, "/orders/"+id+"/request_photos", requestSerial).want(t, http.StatusOK, "")
-			must.NoError(t, w.submit(t, id, ""))
+			must.NoError(t, w.submit(t, id))
 			if r = w.get(t, w.Mika, "/orders/"+id); r.at("photos", 4, "round") != 2.0 {
 				t.Errorf("photos of the second round %v", r.at("photos"))
 			}
@@ -113,7 +113,7 @@ func TestRequestPhotos(t *testing.T) {
 			leaving := w.staff(t, "leaving@example.com", "Leaving", access.Reviewer)
 			id := w.waiting(t, leaving)
 			must.NoError(t, second(w.Service.DeactivateStaff(t.Context(), access.Operator, leaving.Staff.ID)))
-			must.NoError(t, w.submit(t, id, ""))
+			must.NoError(t, w.submit(t, id))
 			r := w.get(t, w.Mika, "/orders/"+id)
 			if r.text("status") != "queued" || r.at("assignee") != nil || r.text("due_date") == "" {
 				t.Errorf("got %v assigned to %v, want it queued", r.at("status"), r.at("assignee"))
@@ -206,7 +206,7 @@ func TestVerdictRace(t *testing.T) {
 			var racers sync.WaitGroup
 			results := make(chan string, 3)
 			racers.Go(func() {
-				err := w.submit(t, id, "")
+				err := w.submit(t, id)
 				if err != nil && !errors.Is(err, order.NotAwaitingPhotos("")) {
 					t.Errorf("submission: %v", err)
 				}

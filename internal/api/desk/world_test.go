@@ -214,10 +214,10 @@ func (w *world) waiting(t *testing.T, who *service.NewStaff) string {
 }
 
 // submit answers the request for serial-number.
-func (w *world) submit(t testing.TB, id, note string) error {
+func (w *world) submit(t testing.TB, id string) error {
 	t.Helper()
 	_, err := w.Service.SubmitPhotos(t.Context(), w.Customer.Live.Actor(access.Origin{}), id, &order.Submission{
-		Entries: []order.SubmissionEntry{{IndexCode: "serial-number", URL: &w.Customer.URLs[access.Live][3]}}, Note: note,
+		Entries: []order.SubmissionEntry{{IndexCode: "serial-number", URL: &w.Customer.URLs[access.Live][3]}},
 	})
 	return err
 }

@@ -11,8 +11,8 @@ import (
 
 var noon = time.Date(2026, time.March, 2, 12, 0, 0, 0, time.UTC)
 
-func newOrder(minutes int) *order.Order {
-	due := noon.Add(time.Duration(minutes) * time.Minute)
+func newOrder() *order.Order {
+	due := noon.Add(time.Hour)
 	return &order.Order{Status: order.Queued, DueAt: &due, CreatedAt: noon, UpdatedAt: noon}
 }
 
@@ -26,7 +26,7 @@ func apply(t *testing.T, o *order.Order, move order.Move, at time.Time) {
 // TestApply follows what moves do to an order beside its status.
 func TestApply(t *testing.T) {
 	t.Run("RefusedMoveChangesNothing", func(t *testing.T) {
-		o := newOrder(60)
+		o := newOrder()
 		before := *o
 		if err := o.Apply(order.Complete, noon.Add(time.Hour)); err == nil {
 			t.Fatal("a queued order was completed")
@@ -36,7 +36,7 @@ func TestApply(t *testing.T) {
 		}
 	})
 	t.Run("ClockStopsAndGoesOn", func(t *testing.T) {
-		o := newOrder(60)
+		o := newOrder()
 		apply(t, o, order.Claim, noon.Add(10*time.Minute))
 		apply(t, o, order.RequestPhotos, noon.Add(20*time.Minute))
 		if o.DueAt != nil || o.TimeLeft == nil || *o.TimeLeft != 40*time.Minute || o.Round != 1 {
@@ -48,7 +48,7 @@ func TestApply(t *testing.T) {
 		}
 	})
 	t.Run("OverdueStaysOverdue", func(t *testing.T) {
-		o := newOrder(60)
+		o := newOrder()
 		apply(t, o, order.Claim, noon)
 		apply(t, o, order.RequestPhotos, noon.Add(90*time.Minute))
 		if !o.IsDelayed(noon) {
@@ -60,7 +60,7 @@ func TestApply(t *testing.T) {
 		}
 	})
 	t.Run("RequestsGoWithTheAnswer", func(t *testing.T) {
-		o := newOrder(60)
+		o := newOrder()
 		apply(t, o, order.Claim, noon)
 		apply(t, o, order.RequestPhotos, noon)
 		o.Requested = []order.PhotoRequest{{IndexCode: "overall", MaxPhotos: 1}}
@@ -70,7 +70,7 @@ func TestApply(t *testing.T) {
 		}
 	})
 	t.Run("ReleaseTakesTheAssignee", func(t *testing.T) {
-		o := newOrder(60)
+		o := newOrder()
 		apply(t, o, order.Claim, noon)
 		o.AssignTo("someone", noon)
 		apply(t, o, order.Release, noon)
@@ -80,7 +80,7 @@ func TestApply(t *testing.T) {
 	})
 	t.Run("EndIsKept", func(t *testing.T) {
 		for _, move := range []order.Move{order.Complete, order.Fail, order.Cancel} {
-			o := newOrder(60)
+			o := newOrder()
 			apply(t, o, order.Claim, noon)
 			apply(t, o, move, noon.Add(time.Hour))
 			if o.EndedAt == nil || !o.EndedAt.Equal(noon.Add(time.Hour)) || !o.UpdatedAt.Equal(noon.Add(time.Hour)) {
@@ -93,18 +93,18 @@ func TestApply(t *testing.T) {
 // TestIsDelayed holds when an order is late.
 func TestIsDelayed(t *testing.T) {
 	finished := func(at time.Duration) *order.Order {
-		o := newOrder(60)
+		o := newOrder()
 		apply(t, o, order.Claim, noon)
 		apply(t, o, order.Complete, noon.Add(at))
 		return o
 	}
 	stopped := func(at time.Duration) *order.Order {
-		o := newOrder(60)
+		o := newOrder()
 		apply(t, o, order.Claim, noon)
 		apply(t, o, order.RequestPhotos, noon.Add(at))
 		return o
 	}
-	marked := newOrder(60)
+	marked := newOrder()
 	marked.MarkedLate = true
 	canceled := stopped(90 * time.Minute)
 	apply(t, canceled, order.Cancel, noon.Add(5*time.Hour))
@@ -114,9 +114,9 @@ func TestIsDelayed(t *testing.T) {
 		at    time.Duration
 		want  bool
 	}{
-		{name: "InTime", order: newOrder(60), at: 59 * time.Minute},
-		{name: "AtTheDueDate", order: newOrder(60), at: 60 * time.Minute},
-		{name: "Late", order: newOrder(60), at: 60*time.Minute + time.Nanosecond, want: true},
+		{name: "InTime", order: newOrder(), at: 59 * time.Minute},
+		{name: "AtTheDueDate", order: newOrder(), at: 60 * time.Minute},
+		{name: "Late", order: newOrder(), at: 60*time.Minute + time.Nanosecond, want: true},
 		{name: "CompletedInTime", order: finished(60 * time.Minute), at: 24 * time.Hour},
 		{name: "CompletedLate", order: finished(61 * time.Minute), at: 24 * time.Hour, want: true},
 		{name: "StoppedInTime", order: stopped(59 * time.Minute), at: 24 * time.Hour},
@@ -136,7 +136,7 @@ func TestIsDelayed(t *testing.T) {
 func TestClock_Model(t *testing.T) {
 	t.Run("Random", func(t *testing.T) {
 		rapid.Check(t, func(rt *rapid.T) {
-			o, now, left, rounds := newOrder(60), noon, time.Hour, 0
+			o, now, left, rounds := newOrder(), noon, time.Hour, 0
 			for range rapid.IntRange(1, 40).Draw(rt, "moves") {
 				wait := time.Duration(rapid.IntRange(0, 30).Draw(rt, "minutes")) * time.Minute
 				now = now.Add(wait)

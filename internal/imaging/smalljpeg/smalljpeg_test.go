@@ -41,9 +41,9 @@ func samples(t testing.TB) map[string][]byte {
 // by is a scale.
 func by(scale int) smalljpeg.Scale { return func(int, int) (int, error) { return scale, nil } }
 
-// decode returns the picture at a scale.
-func decode(file []byte, scale int) (*image.RGBA, error) {
-	img, err := smalljpeg.Decode(bytes.NewReader(file), by(scale))
+// decode returns the picture at its size.
+func decode(file []byte) (*image.RGBA, error) {
+	img, err := smalljpeg.Decode(bytes.NewReader(file), by(1))
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func TestDecode(t *testing.T) {
 		want, err := jpeg.Decode(bytes.NewReader(file))
 		if err != nil {
 			if strings.Contains(name, "truncated") { // shown as far as it goes
-				if _, err := decode(file, 1); err != nil {
+				if _, err := decode(file); err != nil {
 					t.Errorf("%s: %v", name, err)
 				}
 				continue
@@ -181,11 +181,11 @@ func TestDecode_Refused(t *testing.T) {
 		t.Error(err)
 	}
 	for _, n := range []int{0, 1, 2, 20, 200, bytes.Index(file, []byte{0xff, 0xda}) + 10} { // as far as the headers go
-		if _, err := decode(file[:n], 1); !errors.Is(err, smalljpeg.ErrFormat) {
+		if _, err := decode(file[:n]); !errors.Is(err, smalljpeg.ErrFormat) {
 			t.Errorf("%d bytes: %v", n, err)
 		}
 	}
-	if _, err := decode([]byte("\x89PNG\r\n\x1a\n"), 1); !errors.Is(err, smalljpeg.ErrFormat) {
+	if _, err := decode([]byte("\x89PNG\r\n\x1a\n")); !errors.Is(err, smalljpeg.ErrFormat) {
 		t.Error(err)
 	}
 }
@@ -193,11 +193,11 @@ func TestDecode_Refused(t *testing.T) {
 // TestDecode_CutOff shows the upper part of a file that ends early.
 func TestDecode_CutOff(t *testing.T) {
 	file := samples(t)["video-001"]
-	whole, err := decode(file, 1)
+	whole, err := decode(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	part, err := decode(file[:len(file)/2], 1)
+	part, err := decode(file[:len(file)/2])
 	if err != nil {
 		t.Fatal(err)
 	}

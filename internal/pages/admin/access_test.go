@@ -143,7 +143,7 @@ func TestAccess(t *testing.T) {
 func (w *world) fill(t *testing.T, path string) string {
 	t.Helper()
 	draft := func() string {
-		p := upload(w.AsStaff(t, w.Aoi), "/desk/admin/catalog/import", "c.yaml",
+		p := upload(w.AsStaff(t, w.Aoi), "c.yaml",
 			strings.Replace(string(demo.Catalog), "Chanel", "Chanel "+store.NewID()[30:], 1))
 		p.Want(t, http.StatusSeeOther)
 		return p.Location[strings.LastIndex(p.Location, "/")+1:]

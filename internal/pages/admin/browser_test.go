@@ -91,7 +91,7 @@ func TestPages(t *testing.T) {
 	v.Post("/desk/admin/certificates/"+revoked+"/revoke", "reason", "The item was exchanged after the verdict.", "sure",
 		"yes").Want(t, http.StatusSeeOther)
 	v.Post("/desk/admin/catalog/answer-times/60/pause").Want(t, http.StatusSeeOther)
-	draft := upload(v, "/desk/admin/catalog/import", "autumn.yaml",
+	draft := upload(v, "autumn.yaml",
 		strings.NewReplacer("en: Chanel", "en: CHANEL", "price: 8", "price: 9").Replace(string(demo.Catalog))).
 		Want(t, http.StatusSeeOther).Location
 	account := "/desk/admin/accounts/" + w.Account.ID

@@ -239,18 +239,18 @@ func TestCatalog(t *testing.T) {
 		if p.Header.Get("Content-Disposition") != `attachment; filename="catalog-2026-03-02.yaml"` {
 			t.Errorf("Content-Disposition %q", p.Header.Get("Content-Disposition"))
 		}
-		upload(v, "/desk/admin/catalog/import", "same.yaml", p.Body).Want(t, http.StatusSeeOther)
+		upload(v, "same.yaml", p.Body).Want(t, http.StatusSeeOther)
 		v.Get("/desk/admin/catalog/export?format=json").Want(t, http.StatusOK, `"categories"`)
 	})
 	t.Run("Broken", func(t *testing.T) {
-		upload(v, "/desk/admin/catalog/import", "bad.yaml", "categories:\n  - code: BAD CODE\n").
+		upload(v, "bad.yaml", "categories:\n  - code: BAD CODE\n").
 			Want(t, http.StatusUnprocessableEntity, "bad.yaml", "categories[0].code", "Nothing was changed")
-		upload(v, "/desk/admin/catalog/import", "empty.yaml", "").Want(t, http.StatusUnprocessableEntity, "non-empty file")
+		upload(v, "empty.yaml", "").Want(t, http.StatusUnprocessableEntity, "non-empty file")
 	})
 	t.Run("Import", func(t *testing.T) {
 		changed := strings.Replace(string(demo.Catalog), "en: Chanel", "en: CHANEL", 1)
-		first := upload(v, "/desk/admin/catalog/import", "new.yaml", changed)
-		second := upload(v, "/desk/admin/catalog/import", "new.yaml", changed)
+		first := upload(v, "new.yaml", changed)
+		second := upload(v, "new.yaml", changed)
 		v.Follow(first).Want(t, http.StatusOK, "Chanel → CHANEL", "new.yaml")
 		if w.Service.Catalog().Brand("chanel").Name.EN != "Chanel" {
 			t.Error("a preview has changed the catalog")

@@ -69,8 +69,8 @@ func (w *world) certificate(t *testing.T) string {
 	return o.CertificateID
 }
 
-// upload sends a file.
-func upload(v *pagetest.Visitor, path, name, content string) *pagetest.Page {
+// upload sends a catalog.
+func upload(v *pagetest.Visitor, name, content string) *pagetest.Page {
 	v.T.Helper()
 	var b bytes.Buffer
 	form := multipart.NewWriter(&b)
@@ -79,5 +79,5 @@ func upload(v *pagetest.Visitor, path, name, content string) *pagetest.Page {
 	_, err = io.WriteString(part, content)
 	must.NoError(v.T, err)
 	must.NoError(v.T, form.Close())
-	return v.Do(http.MethodPost, path, form.FormDataContentType(), &b)
+	return v.Do(http.MethodPost, "/desk/admin/catalog/import", form.FormDataContentType(), &b)
 }

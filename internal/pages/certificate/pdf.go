@@ -31,7 +31,8 @@ func (c *Certificates) pdf(
 	key := pdfKey(row, photos)
 	b, ok := c.pdfs.Get(key, time.Now())
 	if ok {
-		return writePDF(w, facts, b)
+		writePDF(w, facts, b)
+		return nil
 	}
 	select {
 	case c.drawing <- struct{}{}:
@@ -45,7 +46,8 @@ func (c *Certificates) pdf(
 		return fmt.Errorf("certificate %s as PDF: %w", row.ID, err)
 	}
 	c.pdfs.Put(key, b, time.Now())
-	return writePDF(w, facts, b)
+	writePDF(w, facts, b)
+	return nil
 }
 
 // pdfKey is a hash of what a PDF is drawn from: another one is drawn when the certificate is revoked, or when other
@@ -60,13 +62,12 @@ func pdfKey(row *certificate.Issued, photos []sheetPhoto) [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-func writePDF(w http.ResponseWriter, facts *certificate.Certificate, b []byte) error {
+func writePDF(w http.ResponseWriter, facts *certificate.Certificate, b []byte) {
 	h := w.Header()
 	h.Set("Content-Type", "application/pdf")
 	h.Set("Content-Disposition", `inline; filename="certificate-`+facts.OrderNumber+`.pdf"`)
 	h.Set("Content-Length", strconv.Itoa(len(b)))
 	_, _ = w.Write(b) // a client that is gone is no failure
-	return nil
 }
 
 // sheetPhoto is a photo on paper.

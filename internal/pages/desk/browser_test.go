@@ -106,7 +106,7 @@ func TestDay(t *testing.T) {
 	}
 
 	t.Run("Viewer", func(t *testing.T) { lookClosely(t, mika) })
-	t.Run("RequestPhotos", func(t *testing.T) { requestPhotos(t, w, c, mika, first) })
+	t.Run("RequestPhotos", func(t *testing.T) { requestPhotos(t, c, mika, first) })
 	t.Run("Verdict", func(t *testing.T) { judge(t, c, mika, first) })
 	t.Run("ClaimExpires", func(t *testing.T) {
 		mika.Open("/desk")
@@ -183,7 +183,7 @@ func lookClosely(t *testing.T, b *uitest.Browser) {
 }
 
 // requestPhotos asks the customer, who answers through the API.
-func requestPhotos(t *testing.T, w *world, c *client.Client, b *uitest.Browser, id string) {
+func requestPhotos(t *testing.T, c *client.Client, b *uitest.Browser, id string) {
 	b.Follow(`a[href$="/request"]`)
 	if !uitest.Eval[bool](b, `document.getElementById("w-brand-stamp").checked`) {
 		t.Error("what was not visible is not asked for by itself")

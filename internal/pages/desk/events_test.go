@@ -13,7 +13,7 @@ import (
 )
 
 // stream opens the events of a signed-in browser and returns its lines.
-func stream(t *testing.T, w *world, v *pagetest.Visitor) (lines <-chan string, end context.CancelFunc) {
+func stream(t *testing.T, w *world, v *pagetest.Visitor) <-chan string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, w.Server.URL+"/desk/events", nil)
@@ -32,7 +32,7 @@ func stream(t *testing.T, w *world, v *pagetest.Visitor) (lines <-chan string, e
 			out <- s.Text()
 		}
 	}()
-	return out, cancel
+	return out
 }
 
 func await(t *testing.T, lines <-chan string, want string) {
@@ -55,8 +55,8 @@ func await(t *testing.T, lines <-chan string, want string) {
 
 func TestEvents(t *testing.T) {
 	w := newWorld(t)
-	first, _ := stream(t, w, w.AsStaff(t, w.Mika))
-	second, _ := stream(t, w, w.AsStaff(t, w.Ren))
+	first := stream(t, w, w.AsStaff(t, w.Mika))
+	second := stream(t, w, w.AsStaff(t, w.Ren))
 	await(t, first, "event: hello")
 	w.queued(t)
 	await(t, first, `"queued":1`)

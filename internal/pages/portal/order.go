@@ -83,7 +83,7 @@ func (p *Portal) renderOrder(
 	}
 	v.Curl = p.curl("/orders/" + o.ID)
 	if o.Status == order.UpdatePhotos {
-		v.Curl += "\n\n" + p.answerCurl(env, o.Order)
+		v.Curl += "\n\n" + p.answerCurl(o.Order)
 	}
 	return p.pages.Render(w, r, ui.Page{Template: "order", Data: v, Status: status})
 }
@@ -97,7 +97,7 @@ func (p *Portal) stateLabel(r *http.Request, s order.SandboxState) string {
 }
 
 // answerCurl is how a program answers the photo request of an order.
-func (p *Portal) answerCurl(env access.Environment, o *order.Order) string {
+func (p *Portal) answerCurl(o *order.Order) string {
 	var b strings.Builder
 	b.WriteString("curl -X POST -H \"Authorization: Bearer $" + keyVariable + "\" \\\n" +
 		"  -H 'Content-Type: application/json' \\\n  -d '{\"photos\":[")
