@@ -23,7 +23,8 @@ func commands() []*command {
 			example: "assay accounts create --name Acme --owner owner@acme.example",
 		},
 		{
-			name: "accounts list", args: "[--search TEXT] [--limit-rows N]", flags: accountsListFlags, run: withRows(accountsList),
+			name: "accounts list", args: "[--search TEXT] [--limit-rows N]", flags: accountsListFlags,
+			run:     withRows(accountsList),
 			about:   "list the accounts by name, with credits and keys",
 			example: "assay accounts list --search acme",
 		},
