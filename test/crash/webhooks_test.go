@@ -5,16 +5,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"hash/fnv"
 	"image"
 	"image/png"
-	"io"
-	"log"
 	"math/rand/v2"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -23,9 +19,9 @@ import (
 	"github.com/assayhq/assay/internal/demo"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store"
-	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
 	"github.com/assayhq/assay/internal/testkit/program"
+	"github.com/assayhq/assay/internal/testkit/receiver"
 )
 
 const (
@@ -53,82 +49,10 @@ func TestWebhooksSurviveKills(t *testing.T) {
 	})
 }
 
-// arrival is a delivery that the receiver got.
-type arrival struct {
-	body         string
-	count        int
-	first        time.Time
-	last         time.Time
-	acknowledged bool // in the last attempt
-}
-
-// receiver accepts deliveries, checks their signatures, and refuses the first attempt of some.
-type receiver struct {
-	*httptest.Server
-	mu         sync.Mutex
-	secret     string
-	deliveries map[string]*arrival // by delivery id
-	orders     map[string]string   // order id → delivery id
-}
-
-func newReceiver(t *testing.T) *receiver {
-	r := &receiver{deliveries: make(map[string]*arrival), orders: make(map[string]string)}
-	r.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		body, err := io.ReadAll(req.Body)
-		if err != nil {
-			return // the sender was killed
-		}
-		if !r.take(t, req.Header, body) {
-			w.WriteHeader(http.StatusServiceUnavailable)
-		}
-	}))
-	r.Config.ErrorLog = log.New(io.Discard, "", 0) // connections of senders that were killed
-	r.StartTLS()
-	t.Cleanup(r.Close)
-	return r
-}
-
-// take records a delivery and reports whether to acknowledge it.
-func (r *receiver) take(t *testing.T, header http.Header, body []byte) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err := client.VerifySignature(r.secret, header.Get(client.HeaderTimestamp), header.Get(client.HeaderSignature),
-		body, 0, time.Now()); err != nil {
-		t.Errorf("signature: %v", err)
-	}
-	d, err := client.DecodeWebhook(body)
-	if err != nil {
-		t.Errorf("body: %v", err)
-		return true
-	}
-	id := header.Get(client.HeaderDeliveryID)
-	if d.DeliveryID != id || string(d.Event) != header.Get(client.HeaderEvent) {
-		t.Errorf("headers %v of body %s", header, body)
-	}
-	a := r.deliveries[id]
-	if a == nil {
-		a = &arrival{body: string(body), first: time.Now()}
-		r.deliveries[id] = a
-	}
-	a.count++
-	a.last = time.Now()
-	if a.body != string(body) {
-		t.Errorf("delivery %s has two bodies:\n%s\n%s", id, a.body, body)
-	}
-	if other, ok := r.orders[d.ID]; ok && other != id {
-		t.Errorf("order %s has two deliveries: %s, %s", d.ID, other, id)
-	}
-	r.orders[d.ID] = id
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(id))
-	a.acknowledged = a.count > 1 || h.Sum32()%5 != 0
-	return a.acknowledged
-}
-
 func survive(t *testing.T, settings program.Settings, target string, kills int) {
-	r := newReceiver(t)
+	r := receiver.Start(t, "127.0.0.1")
 	settings["webhook-allow-private"] = "true"
-	settings["webhook-ca-file"] = must.CertificateFile(t, r.Server)
+	settings["webhook-ca-file"] = r.CAFile
 	settings["webhook-retry-delays"] = "200ms,400ms,800ms"
 	settings["webhook-timeout"] = "2s"
 	installation := program.New(t, settings)
@@ -165,9 +89,8 @@ func survive(t *testing.T, settings program.Settings, target string, kills int) 
 		stop()
 		streams.Wait()
 	}
-	checkAttempts(t, target, r, killed)
-	t.Logf("%d orders were acknowledged, %d deliveries arrived in %d requests", len(acknowledged.ids), len(r.deliveries),
-		r.requests())
+	r.Report(t)
+	checkAttempts(t, target, r.Arrivals(), killed)
 }
 
 // newKey imports the catalog and creates an account with a Test key.
@@ -194,7 +117,7 @@ func newKey(t *testing.T, installation *program.Installation) string {
 }
 
 // prepare registers the receiver and uploads the photo for all orders.
-func prepare(t *testing.T, c *client.Client, r *receiver) (photo string) {
+func prepare(t *testing.T, c *client.Client, r *receiver.Receiver) (photo string) {
 	t.Helper()
 	w, err := c.CreateWebhook(t.Context(), client.CreateWebhook{
 		URL: r.URL + "/hook", Events: []client.WebhookEvent{client.EventOrderOutcome, client.EventUpdatePhotos},
@@ -202,9 +125,7 @@ func prepare(t *testing.T, c *client.Client, r *receiver) (photo string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.mu.Lock()
-	r.secret = w.SigningSecret
-	r.mu.Unlock()
+	r.Register("/hook", w.SigningSecret)
 	var content bytes.Buffer
 	if err := png.Encode(&content, image.NewGray(image.Rect(0, 0, 8, 8))); err != nil {
 		t.Fatal(err)
@@ -242,66 +163,58 @@ func (o *orders) stream(ctx context.Context, c *client.Client, photo string) {
 }
 
 // wait waits until the event of every order was acknowledged.
-func (o *orders) wait(t *testing.T, r *receiver) {
+func (o *orders) wait(t *testing.T, r *receiver.Receiver) {
 	t.Helper()
 	missing := o.ids
 	for deadline := time.Now().Add(settle); len(missing) > 0; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("no event of %d of %d orders arrived, for example of %s", len(missing), len(o.ids), missing[0])
 		}
-		var still []string
-		r.mu.Lock()
-		for _, id := range missing {
-			if d := r.deliveries[r.orders[id]]; d == nil || !d.acknowledged {
-				still = append(still, id)
-			}
+		done := make(map[string]bool)
+		for _, a := range r.Arrivals() {
+			done[a.OrderID] = done[a.OrderID] || a.Acknowledged
 		}
-		r.mu.Unlock()
-		missing = still
+		missing = slices.DeleteFunc(slices.Clone(missing), func(id string) bool { return done[id] })
 	}
 	if len(o.ids) == 0 {
 		t.Fatal("no order was acknowledged")
 	}
 }
 
-func (r *receiver) requests() (n int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, a := range r.deliveries {
-		n += a.count
-	}
-	return n
-}
-
-// checkAttempts checks in the database that no delivery had more requests than recorded attempts, at most four,
-// plus those interrupted by kills.
-func checkAttempts(t *testing.T, target string, r *receiver, killed []time.Time) {
+// checkAttempts checks that an order has one delivery and, in the database, that none had more requests than recorded
+// attempts, at most four, plus those interrupted by kills.
+func checkAttempts(t *testing.T, target string, arrivals map[string]receiver.Arrival, killed []time.Time) {
 	t.Helper()
 	s, err := store.Open(t.Context(), target)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for id, a := range r.deliveries {
+	requests, deliveries := 0, make(map[string]string)
+	for id, a := range arrivals {
+		if other, ok := deliveries[a.OrderID]; ok {
+			t.Errorf("order %s has two deliveries: %s, %s", a.OrderID, other, id)
+		}
+		deliveries[a.OrderID] = id
+		requests += a.Count
 		d, err := s.Delivery(t.Context(), id)
 		if err != nil {
 			t.Fatalf("delivery %s: %v", id, err)
 		}
-		if string(d.Body) != a.body {
+		if string(d.Body) != a.Body {
 			t.Errorf("delivery %s has another body in the database", id)
 		}
 		cut := 0
 		for _, at := range killed {
-			if at.After(a.first) {
+			if at.After(a.First) {
 				cut++
 			}
 		}
-		if d.Attempts > 4 || a.count > d.Attempts+cut ||
-			(a.acknowledged && a.last.After(killed[len(killed)-1]) && d.Status != webhook.Delivered) {
-			t.Errorf("delivery %s, %s: %d requests, %d attempts, %d kills since the first", id, d.Status, a.count, d.Attempts,
+		if d.Attempts > 4 || a.Count > d.Attempts+cut ||
+			(a.Acknowledged && a.Last.After(killed[len(killed)-1]) && d.Status != webhook.Delivered) {
+			t.Errorf("delivery %s, %s: %d requests, %d attempts, %d kills since the first", id, d.Status, a.Count, d.Attempts,
 				cut)
 		}
 	}
+	t.Logf("%d deliveries arrived in %d requests", len(arrivals), requests)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/assayhq/assay/internal/testkit/pgtest"
 	"github.com/assayhq/assay/internal/testkit/program"
+	"github.com/assayhq/assay/internal/testkit/receiver"
 	"github.com/assayhq/assay/internal/testkit/redistest"
 	"github.com/assayhq/assay/internal/testkit/s3test"
 	"github.com/assayhq/assay/internal/testkit/wire"
@@ -59,7 +60,7 @@ func newCluster(t *testing.T, settings program.Settings) *cluster {
 		"auth-failure-limit": "1000000",
 	}
 	maps.Copy(all, settings)
-	c.site = newSite(t, all, newReceiver(t, c.network.host))
+	c.site = newSite(t, all, receiver.Start(t, c.network.host))
 	for i := range members {
 		m := &member{node: newNode(callTimeout), installation: c.Installation}
 		own := maps.Clone(all)

@@ -12,12 +12,13 @@ import (
 
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/program"
+	"github.com/assayhq/assay/internal/testkit/receiver"
 )
 
 // startOn starts an installation on a folder, whose server may be gone at times.
 func startOn(t *testing.T, data string) (*site, *program.Process) {
 	t.Helper()
-	s := newSite(t, program.Settings{"data": data}, newReceiver(t, "127.0.0.1"))
+	s := newSite(t, program.Settings{"data": data}, receiver.Start(t, "127.0.0.1"))
 	s.nodes = []*node{newNode(callTimeout)}
 	s.nodes[0].broken.Store(true)
 	server := s.Start(t)

@@ -209,8 +209,8 @@ func (f *fuzzer) fit(name string, value any) any {
 	}
 	known := map[string]any{
 		"category_code": "bags", "brand_code": "prada", "index_code": "overall-picture", "answer_time": 60,
-		"url":       fmt.Sprintf("%s/%d", f.receiver.url, f.random.IntN(1000)),
-		"token_url": f.receiver.url + "/token", "reference_photo_url": f.photo,
+		"url":       fmt.Sprintf("%s/%d", f.receiver.URL, f.random.IntN(1000)),
+		"token_url": f.receiver.URL + "/token", "reference_photo_url": f.photo,
 	}
 	if right, there := known[name]; there {
 		return right

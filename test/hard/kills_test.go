@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/testkit/program"
+	"github.com/assayhq/assay/internal/testkit/receiver"
 )
 
 // TestKills kills the server at random under mixed load. Everything that was acknowledged must be there afterwards,
@@ -14,7 +15,7 @@ func TestKills(t *testing.T) {
 	kills := pick(8, 200)
 	engines(t, func(t *testing.T, engine string, settings program.Settings) {
 		random, seed := newRandom(t)
-		s := newSite(t, settings, newReceiver(t, "127.0.0.1"))
+		s := newSite(t, settings, receiver.Start(t, "127.0.0.1"))
 		s.nodes = []*node{newNode(callTimeout)}
 		s.nodes[0].broken.Store(true)
 		server := s.Start(t)
@@ -44,6 +45,6 @@ func TestKills(t *testing.T) {
 				"%d imports acknowledged; %d creations repeated, %d of them had happened", kills, took.Round(time.Second),
 				b.acknowledged(), b.verdicts, b.rounds, b.cancels, len(b.photos), b.imported, b.repeated, b.replayed),
 			fmt.Sprintf("%s; %d events, %d sent again after they were acknowledged; `check --deep` ok; answers %s", p, p.events,
-				s.receiver.again(), &s.answers))
+				s.receiver.Again(), &s.answers))
 	})
 }

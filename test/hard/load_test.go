@@ -17,6 +17,7 @@ import (
 
 	"github.com/assayhq/assay/internal/testkit/pictures"
 	"github.com/assayhq/assay/internal/testkit/program"
+	"github.com/assayhq/assay/internal/testkit/receiver"
 )
 
 // Figures of the long form. The short one runs beside other tests: there only the answers count.
@@ -168,7 +169,7 @@ func mib(bytes int) string { return fmt.Sprintf("%d MiB", bytes>>20) }
 func startLoaded(t *testing.T, settings program.Settings) (*site, *program.Process) {
 	t.Helper()
 	settings["max-connections-per-address"] = "0"
-	s := newSite(t, settings, newReceiver(t, "127.0.0.1"))
+	s := newSite(t, settings, receiver.Start(t, "127.0.0.1"))
 	s.nodes = []*node{newNode(callTimeout)}
 	server := s.Start(t)
 	s.nodes[0].moveTo(server.HTTP)

@@ -115,7 +115,7 @@ func TestNodes(t *testing.T) {
 	figure(t, "Three nodes, after all",
 		fmt.Sprintf("%d orders, %d verdicts, %d rounds, %d cancellations, %d photos acknowledged; node 3 behind %s",
 			b.acknowledged(), b.verdicts, b.rounds, b.cancels, len(b.photos), how),
-		fmt.Sprintf("%s; %d events, %d sent again; `check --deep` ok; answers %s", p, p.events, c.receiver.again(),
+		fmt.Sprintf("%s; %d events, %d sent again; `check --deep` ok; answers %s", p, p.events, c.receiver.Again(),
 			&c.answers))
 }
 

@@ -62,7 +62,7 @@ func (s *site) prove(t *testing.T) *proof {
 		t.Errorf("nothing was proven: %d orders acknowledged, %d events", len(s.books.orders), p.events)
 	}
 	s.answers.report(t)
-	s.receiver.report(t)
+	s.receiver.Report(t)
 	return p
 }
 
@@ -227,7 +227,7 @@ func (s *site) proveEvents(t *testing.T, p *proof, all map[string]*listed) {
 	}
 	for deadline := time.Now().Add(settle); len(pending) > 0; time.Sleep(20 * time.Millisecond) {
 		for id := range pending {
-			if s.receiver.acknowledged(id) {
+			if s.receiver.Acknowledged(id) {
 				delete(pending, id)
 			}
 		}
@@ -238,7 +238,7 @@ func (s *site) proveEvents(t *testing.T, p *proof, all map[string]*listed) {
 		}
 	}
 	for id := range all {
-		if n := len(s.receiver.of(id, "order-outcome")); n > 1 {
+		if n := len(s.receiver.Of(id, "order-outcome")); n > 1 {
 			t.Errorf("the receiver got %d different outcome deliveries of order %s", n, id)
 			p.twice++
 		}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/assayhq/assay/internal/demo"
 	"github.com/assayhq/assay/internal/testkit/program"
+	"github.com/assayhq/assay/internal/testkit/receiver"
 )
 
 const (
@@ -40,7 +41,7 @@ type site struct {
 	testID    string   // of the Test key
 	reviewers []string // desk tokens
 	admin     string
-	receiver  *receiver
+	receiver  *receiver.Receiver
 	books     *books
 	answers   tally
 	photos    atomic.Int64
@@ -48,15 +49,16 @@ type site struct {
 }
 
 // newSite makes an installation without a server, with everything that commands can make.
-func newSite(t *testing.T, settings program.Settings, r *receiver) *site {
+func newSite(t *testing.T, settings program.Settings, r *receiver.Receiver) *site {
 	t.Helper()
 	settings["webhook-allow-private"] = "true"
-	settings["webhook-ca-file"] = r.caFile
+	settings["webhook-ca-file"] = r.CAFile
 	settings["webhook-retry-delays"] = "200ms,400ms,800ms,2s,5s" // a slow machine may miss some
 	settings["webhook-timeout"] = webhooks
 	if _, given := settings["tls-listen"]; !given {
 		settings["tls-listen"] = ""
 	}
+	r.Tolerance = 3 * time.Hour // nodes may have a wrong clock; that the timestamp is signed is what matters here
 	s := &site{Installation: program.New(t, settings), settings: settings, receiver: r, books: newBooks()}
 	s.importCatalog(t, 0)
 	var account struct {
@@ -114,7 +116,7 @@ func (s *site) open(t *testing.T) {
 		s.credits[key] = s.balance(t, key)
 		a := s.nodes[0].send(t.Context(), &request{
 			method: http.MethodPost, path: apiPrefix + "/webhooks", token: key,
-			body: jsonBody(map[string]any{"url": s.receiver.url + name, "events": []string{"order-outcome", "update-photos"}}),
+			body: jsonBody(map[string]any{"url": s.receiver.URL + name, "events": []string{"order-outcome", "update-photos"}}),
 		})
 		var hook struct {
 			Secret string `json:"signing_secret"`
@@ -123,7 +125,7 @@ func (s *site) open(t *testing.T) {
 			t.Fatal(a)
 		}
 		a.decode(t, &hook)
-		s.receiver.register(name, hook.Secret)
+		s.receiver.Register(name, hook.Secret)
 	}
 }
 
