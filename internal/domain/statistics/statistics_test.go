@@ -62,7 +62,8 @@ func TestFigures(t *testing.T) {
 
 func TestResultBucket(t *testing.T) {
 	for _, without := range []*order.Order{
-		{Status: order.Failed}, ended(order.Canceled, time.Hour, ""),
+		{Status: order.Failed},
+		ended(order.Canceled, time.Hour, ""),
 		{Status: order.Completed, Outcome: order.UnableToVerify},
 	} {
 		if got := statistics.ResultBucket(without); got != -1 {
