@@ -242,19 +242,12 @@ var tamperings = []tampering{
 		want: []proof.ProblemKind{proof.AuditHash}, id: "{event}",
 	},
 	{
-		name: "AuditMetadata",
-		change: change{
-			do:   "UPDATE audit_events SET metadata = '{' || metadata WHERE id = '{event}'",
-			undo: "UPDATE audit_events SET metadata = substr(metadata, 2) WHERE id = '{event}'",
-		},
-		want: []proof.ProblemKind{proof.AuditHash}, id: "{event}",
+		name:   "AuditMetadata",
+		change: set("audit_events", "metadata", "'{' || metadata", "substr(metadata, 2)", "id = '{event}'"),
+		want:   []proof.ProblemKind{proof.AuditHash}, id: "{event}",
 	},
 	{
-		name: "AuditHead",
-		change: change{
-			do:   "UPDATE accounts SET audit_head = 'x' || audit_head",
-			undo: "UPDATE accounts SET audit_head = substr(audit_head, 2)",
-		},
+		name: "AuditHead", change: set("accounts", "audit_head", "'x' || audit_head", "substr(audit_head, 2)", "true"),
 		want: []proof.ProblemKind{proof.AuditHead},
 	},
 	{
@@ -310,28 +303,18 @@ var tamperings = []tampering{
 		id:     "{canceled}", env: access.Live,
 	},
 	{
-		name: "FactsUnreadable",
-		change: change{
-			do:   "UPDATE orders SET facts = '{' || facts WHERE id = '{open}'",
-			undo: "UPDATE orders SET facts = substr(facts, 2) WHERE id = '{open}'",
-		},
+		name: "FactsUnreadable", change: set("orders", "facts", "'{' || facts", "substr(facts, 2)", "id = '{open}'"),
 		want: []proof.ProblemKind{proof.OrderFacts}, id: "{open}", env: access.Live,
 	},
 	{
-		name: "CreationUnreadable",
-		change: change{
-			do:   "UPDATE orders SET creation = '{' || creation WHERE id = '{open}'",
-			undo: "UPDATE orders SET creation = substr(creation, 2) WHERE id = '{open}'",
-		},
-		want: []proof.ProblemKind{proof.OrderFacts}, id: "{open}", env: access.Live,
+		name:   "CreationUnreadable",
+		change: set("orders", "creation", "'{' || creation", "substr(creation, 2)", "id = '{open}'"),
+		want:   []proof.ProblemKind{proof.OrderFacts}, id: "{open}", env: access.Live,
 	},
 	{
-		name: "TimelineUnreadable",
-		change: change{
-			do:   "UPDATE order_events SET details = '{' || details WHERE order_id = '{canceled}'",
-			undo: "UPDATE order_events SET details = substr(details, 2) WHERE order_id = '{canceled}'",
-		},
-		want: []proof.ProblemKind{proof.OrderFacts, proof.OrderOutcome}, id: "{canceled}", everywhere: true,
+		name:   "TimelineUnreadable",
+		change: set("order_events", "details", "'{' || details", "substr(details, 2)", "order_id = '{canceled}'"),
+		want:   []proof.ProblemKind{proof.OrderFacts, proof.OrderOutcome}, id: "{canceled}", everywhere: true,
 	},
 	{
 		name: "CertificateEdited",

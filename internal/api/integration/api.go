@@ -51,7 +51,6 @@ type Route struct {
 	Path     string // below Prefix; {id} stands for one segment
 	Scope    access.Scope
 	Category string // of the rate limit
-	Timeout  time.Duration
 	handle   func(http.ResponseWriter, *http.Request, *call) error
 }
 
@@ -79,73 +78,34 @@ func New(c Config) *API {
 		document: sync.OnceValue(func() api.Document { return api.IntegrationAt(c.PublicURL) }),
 	}
 	a.routes = []Route{
-		{Method: "GET", Path: "/catalog/categories", Category: ratelimit.Catalog, handle: a.rendered(a.listCategories)},
-		{Method: "GET", Path: "/catalog/brands", Category: ratelimit.Catalog, handle: a.rendered(a.listBrands)},
-		{Method: "GET", Path: "/catalog/models", Category: ratelimit.Catalog, handle: a.rendered(a.listModels)},
-		{Method: "GET", Path: "/catalog/answer_times", Category: ratelimit.Catalog, handle: a.listAnswerTimes},
-		{
-			Method: "GET", Path: "/catalog/photo_indexes", Category: ratelimit.Catalog, handle: a.rendered(a.listPhotoIndexes),
-		},
-		{
-			Method: "POST", Path: "/photos", Scope: access.OrdersWrite, Category: ratelimit.Upload, Timeout: uploadTimeout,
-			handle: a.uploadPhotos,
-		},
-		{Method: "GET", Path: "/balance", Category: ratelimit.Read, handle: a.getBalance},
-		{Method: "POST", Path: "/orders", Scope: access.OrdersWrite, Category: ratelimit.Create, handle: a.createOrder},
-		{Method: "GET", Path: "/orders", Scope: access.OrdersRead, Category: ratelimit.Read, handle: a.listOrders},
-		{Method: "GET", Path: "/orders/{id}", Scope: access.OrdersRead, Category: ratelimit.Read, handle: a.getOrder},
-		{
-			Method: "POST", Path: "/orders/{id}/update_photos", Scope: access.OrdersWrite, Category: ratelimit.Update,
-			handle: a.submitUpdatePhotos,
-		},
-		{
-			Method: "POST", Path: "/orders/{id}/cancel", Scope: access.OrdersWrite, Category: ratelimit.Update,
-			handle: a.cancelOrder,
-		},
-		{
-			Method: "POST", Path: "/orders/{id}/simulate", Scope: access.OrdersWrite, Category: ratelimit.Update,
-			handle: a.simulateOrder,
-		},
-		{Method: "POST", Path: "/quote", Category: ratelimit.Catalog, handle: a.quote},
-		{Method: "GET", Path: "/me", Category: ratelimit.Read, handle: a.getMe},
-		{Method: "GET", Path: "/events", Scope: access.OrdersRead, Category: ratelimit.Read, handle: a.listEvents},
-		{
-			Method: "POST", Path: "/capture_links", Scope: access.OrdersWrite, Category: ratelimit.Create,
-			handle: a.createCaptureLink,
-		},
-		{
-			Method: "GET", Path: "/capture_links/{id}", Scope: access.OrdersRead, Category: ratelimit.Read,
-			handle: a.getCaptureLink,
-		},
-		{
-			Method: "DELETE", Path: "/capture_links/{id}", Scope: access.OrdersWrite, Category: ratelimit.Update,
-			handle: a.revokeCaptureLink,
-		},
-		{Method: "GET", Path: "/audit/events", Scope: access.AuditRead, Category: ratelimit.Read, handle: a.listAuditEvents},
-		{
-			Method: "POST", Path: "/webhooks", Scope: access.WebhooksManage, Category: ratelimit.Webhook,
-			handle: a.createWebhook,
-		},
-		{Method: "GET", Path: "/webhooks", Scope: access.WebhooksManage, Category: ratelimit.Webhook, handle: a.listWebhooks},
-		{
-			Method: "DELETE", Path: "/webhooks/{id}", Scope: access.WebhooksManage, Category: ratelimit.Webhook,
-			handle: a.deleteWebhook,
-		},
-		{
-			Method: "PATCH", Path: "/webhooks/{id}", Scope: access.WebhooksManage, Category: ratelimit.Webhook,
-			handle: a.updateWebhook,
-		},
-		{
-			Method: "POST", Path: "/webhooks/{id}/rotate_secret", Scope: access.WebhooksManage, Category: ratelimit.Webhook,
-			handle: a.rotateSecret,
-		},
+		{"GET", "/catalog/categories", "", ratelimit.Catalog, a.rendered(a.listCategories)},
+		{"GET", "/catalog/brands", "", ratelimit.Catalog, a.rendered(a.listBrands)},
+		{"GET", "/catalog/models", "", ratelimit.Catalog, a.rendered(a.listModels)},
+		{"GET", "/catalog/answer_times", "", ratelimit.Catalog, a.listAnswerTimes},
+		{"GET", "/catalog/photo_indexes", "", ratelimit.Catalog, a.rendered(a.listPhotoIndexes)},
+		{"POST", "/photos", access.OrdersWrite, ratelimit.Upload, a.uploadPhotos},
+		{"GET", "/balance", "", ratelimit.Read, a.getBalance},
+		{"POST", "/orders", access.OrdersWrite, ratelimit.Create, a.createOrder},
+		{"GET", "/orders", access.OrdersRead, ratelimit.Read, a.listOrders},
+		{"GET", "/orders/{id}", access.OrdersRead, ratelimit.Read, a.getOrder},
+		{"POST", "/orders/{id}/update_photos", access.OrdersWrite, ratelimit.Update, a.submitUpdatePhotos},
+		{"POST", "/orders/{id}/cancel", access.OrdersWrite, ratelimit.Update, a.cancelOrder},
+		{"POST", "/orders/{id}/simulate", access.OrdersWrite, ratelimit.Update, a.simulateOrder},
+		{"POST", "/quote", "", ratelimit.Catalog, a.quote},
+		{"GET", "/me", "", ratelimit.Read, a.getMe},
+		{"GET", "/events", access.OrdersRead, ratelimit.Read, a.listEvents},
+		{"POST", "/capture_links", access.OrdersWrite, ratelimit.Create, a.createCaptureLink},
+		{"GET", "/capture_links/{id}", access.OrdersRead, ratelimit.Read, a.getCaptureLink},
+		{"DELETE", "/capture_links/{id}", access.OrdersWrite, ratelimit.Update, a.revokeCaptureLink},
+		{"GET", "/audit/events", access.AuditRead, ratelimit.Read, a.listAuditEvents},
+		{"POST", "/webhooks", access.WebhooksManage, ratelimit.Webhook, a.createWebhook},
+		{"GET", "/webhooks", access.WebhooksManage, ratelimit.Webhook, a.listWebhooks},
+		{"DELETE", "/webhooks/{id}", access.WebhooksManage, ratelimit.Webhook, a.deleteWebhook},
+		{"PATCH", "/webhooks/{id}", access.WebhooksManage, ratelimit.Webhook, a.updateWebhook},
+		{"POST", "/webhooks/{id}/rotate_secret", access.WebhooksManage, ratelimit.Webhook, a.rotateSecret},
 	}
 	for i := range a.routes {
-		r := &a.routes[i]
-		a.paths.Add(r.Method, r.Path)
-		if r.Timeout == 0 {
-			r.Timeout = requestTimeout
-		}
+		a.paths.Add(a.routes[i].Method, a.routes[i].Path)
 	}
 	for _, path := range []string{documentPath, document30Path} {
 		a.paths.Add("GET", path) // answered before the key is looked at, in serveDocument
@@ -208,5 +168,9 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, c *call) error {
 	if !key.Allows(route.Scope) {
 		return access.MissingScope(route.Scope)
 	}
-	return route.handle(w, httpx.Limit(route.Timeout, w, r), c)
+	timeout := requestTimeout
+	if route.Category == ratelimit.Upload {
+		timeout = uploadTimeout
+	}
+	return route.handle(w, httpx.Limit(timeout, w, r), c)
 }
