@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/child"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
@@ -185,7 +186,7 @@ func TestPhotosAreAnnounced(t *testing.T) {
 	<-heard // it listens
 	names := make([]string, 100)
 	for i := range names {
-		names[i] = store.NewID() + ".jpg"
+		names[i] = uuid7.New() + ".jpg"
 	}
 	here.tell("acct", names)
 	if got := append(<-heard, <-heard...); !slices.Equal(got, names) {

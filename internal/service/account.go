@@ -11,6 +11,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 )
 
 // NewAccount is a created account with its owner's first password, which is not kept.
@@ -45,9 +46,9 @@ func (s *Service) CreateAccount(
 	}
 	now := s.now()
 	n := &NewAccount{Password: access.NewPassword()}
-	n.Account = access.Account{ID: store.NewID(), Name: name, Locale: locale, CreatedAt: now}
+	n.Account = access.Account{ID: uuid7.New(), Name: name, Locale: locale, CreatedAt: now}
 	n.Owner = access.User{
-		ID: store.NewID(), AccountID: n.Account.ID, Email: email, Role: access.Owner,
+		ID: uuid7.New(), AccountID: n.Account.ID, Email: email, Role: access.Owner,
 		PasswordHash: access.HashPassword(n.Password), CreatedAt: now,
 	}
 	err = s.store.Update(ctx, func(tx *store.Tx) error {
@@ -89,7 +90,7 @@ func (s *Service) takenBy(ctx context.Context, name, email string) error {
 
 // Account returns an account.
 func (s *Service) Account(ctx context.Context, actor access.Actor, id string) (*access.Account, error) {
-	id, ok := store.ParseID(id)
+	id, ok := uuid7.Parse(id)
 	if !ok {
 		id = ""
 	}
@@ -105,7 +106,7 @@ func (s *Service) FindAccount(ctx context.Context, actor access.Actor, idOrName 
 	if err := actor.Require(access.Administer); err != nil {
 		return nil, err
 	}
-	if id, ok := store.ParseID(idOrName); ok {
+	if id, ok := uuid7.Parse(idOrName); ok {
 		if a, err := s.store.Account(ctx, id); !errors.Is(err, store.ErrNotFound) {
 			return a, err
 		}

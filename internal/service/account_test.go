@@ -9,6 +9,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/fakeclock"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 )
@@ -64,7 +65,7 @@ func TestAccounts(t *testing.T) {
 					t.Errorf("%q finds %v (%v)", by, a, err)
 				}
 			}
-			for _, by := range []string{"", "acme", "Acme ", store.NewID()} {
+			for _, by := range []string{"", "acme", "Acme ", uuid7.New()} {
 				if a, err := s.FindAccount(t.Context(), access.Operator, by); err == nil {
 					t.Errorf("%q finds %v", by, a)
 				}

@@ -12,6 +12,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/service/signin"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 )
 
 // FourEyes is what a second administrator has to approve; the zero value is nothing.
@@ -30,7 +31,7 @@ func (s *Service) needsApproval(actor access.Actor) bool {
 // access.ApprovalRequested: nothing else is done yet.
 func (s *Service) requestApproval(ctx context.Context, actor access.Actor, a access.Approval) error {
 	now := s.now()
-	a.ID, a.Status = store.NewID(), access.ApprovalOpen
+	a.ID, a.Status = uuid7.New(), access.ApprovalOpen
 	a.RequestedBy, a.Requester, a.RequestedAt, a.ExpiresAt = actor.ID, actor.Name, now, now.Add(access.ApprovalLife)
 	err := s.store.Update(ctx, func(tx *store.Tx) error {
 		if _, err := lockAdministrator(tx, actor.ID); err != nil {
@@ -147,7 +148,7 @@ func (s *Service) decide(
 	if actor.Kind != access.ByStaff || actor.Token {
 		return nil, access.MissingRole(access.Admin)
 	}
-	id, ok := store.ParseID(id)
+	id, ok := uuid7.Parse(id)
 	if !ok {
 		return nil, access.ApprovalNotFound
 	}

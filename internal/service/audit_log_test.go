@@ -13,6 +13,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/must"
 )
 
@@ -60,8 +61,8 @@ func TestOperatorLog(t *testing.T) {
 				_, _, err := o.Service.CreateEndpoint(ctx, operator, o.Test.ID, service.NewEndpoint{})
 				return err
 			}(),
-			"DeleteEndpoint": o.Service.DeleteEndpoint(ctx, operator, store.NewID()),
-			"SendTestEvent":  second(o.Service.SendTestEvent(ctx, operator, store.NewID(), webhook.OrderOutcome)),
+			"DeleteEndpoint": o.Service.DeleteEndpoint(ctx, operator, uuid7.New()),
+			"SendTestEvent":  second(o.Service.SendTestEvent(ctx, operator, uuid7.New(), webhook.OrderOutcome)),
 			"SetLowCredits":  o.Service.SetLowCredits(ctx, operator, 1),
 		} {
 			if fault.CodeOf(err) != "forbidden" {
@@ -113,7 +114,7 @@ func (o *office) logged(t *testing.T, f audit.ActionFilter) []*audit.Action {
 // failedDelivery makes a delivery that has used up its attempts, and returns its id.
 func (o *office) failedDelivery(t *testing.T) string {
 	t.Helper()
-	e, now := endpoint(t, o.Shop, o.Test, store.NewID(), webhook.OrderOutcome), o.Clock.Now()
+	e, now := endpoint(t, o.Shop, o.Test, uuid7.New(), webhook.OrderOutcome), o.Clock.Now()
 	o.Order(t, o.Test, order.MockFake)
 	const sender = "01980000-0000-7000-8000-000000000001"
 	must.NoError(t, o.Store.Update(t.Context(), func(tx *store.Tx) error {

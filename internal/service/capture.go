@@ -13,6 +13,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 )
 
 // NewCaptureLink says what capture link to make; its shape has been checked. It is for an item, or for the photo
@@ -42,7 +43,7 @@ func (s *Service) CreateCaptureLink(
 	token := access.NewSessionToken()
 	hash, _ := access.HashSessionToken(token)
 	l = &capture.Link{
-		ID: store.NewID(), TokenHash: hash, Tenant: actor.Tenant, MadeBy: actor, ExternalID: n.ExternalID,
+		ID: uuid7.New(), TokenHash: hash, Tenant: actor.Tenant, MadeBy: actor, ExternalID: n.ExternalID,
 		Locale: n.Locale, ReturnURL: n.ReturnURL, CreatedAt: now, ExpiresAt: now.Add(n.Life),
 	}
 	if err := s.setCaptureTarget(ctx, actor, l, &n); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 )
 
 // Catalog returns the current catalog; it never changes under the caller.
@@ -160,7 +161,7 @@ func (s *Service) UploadCatalog(
 	}
 	now := s.now()
 	d := &catalog.Draft{
-		ID: store.NewID(), Document: encoded, FileName: text.Storable(fileName, maxFileName), BaseVersion: version,
+		ID: uuid7.New(), Document: encoded, FileName: text.Storable(fileName, maxFileName), BaseVersion: version,
 		StaffID: actor.ID, CreatedAt: now,
 	}
 	if err := s.store.Update(ctx, func(tx *store.Tx) error {
@@ -232,7 +233,7 @@ func (s *Service) DropCatalogDraft(ctx context.Context, actor access.Actor, draf
 	if err := actor.Require(access.Administer); err != nil {
 		return err
 	}
-	id, ok := store.ParseID(draftID)
+	id, ok := uuid7.Parse(draftID)
 	if !ok {
 		return fault.Missing("draft")
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/assayhq/assay/internal/testkit/storetest"
@@ -112,7 +113,7 @@ func TestRedeliver(t *testing.T) {
 		if err := s.Service.Redeliver(ctx, access.Operator, d.ID); fault.CodeOf(err) != "not-redeliverable" {
 			t.Errorf("redelivery to a deleted endpoint: %v", err)
 		}
-		for _, id := range []string{"", "x", store.NewID()} {
+		for _, id := range []string{"", "x", uuid7.New()} {
 			if _, _, err := s.Service.Delivery(ctx, access.Operator, id); !errors.Is(err, webhook.DeliveryNotFound()) {
 				t.Errorf("delivery %q: %v", id, err)
 			}
@@ -129,7 +130,7 @@ func TestRedeliver(t *testing.T) {
 // attempts sends test events to an endpoint now, one for each status that it answers with.
 func attempts(t *testing.T, s *shop.Shop, e *webhook.Endpoint, owner access.Actor, statuses ...int) {
 	t.Helper()
-	now, sender := s.Clock.Now(), store.NewID()
+	now, sender := s.Clock.Now(), uuid7.New()
 	must.NoError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error {
 		_, err := tx.LeaseQueues(sender, []string{e.ID}, now, now.Add(time.Second))
 		return err

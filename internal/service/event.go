@@ -8,6 +8,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/tracing"
 )
 
@@ -111,7 +112,7 @@ type payload struct {
 
 // newDelivery returns a delivery of an event of an order, with the exact bytes to send.
 func newDelivery(o *order.Order, event webhook.Event, detail *order.Detail) (*webhook.Delivery, error) {
-	d := &webhook.Delivery{ID: store.NewIDAt(o.UpdatedAt), OrderID: o.ID, Event: event, CreatedAt: o.UpdatedAt}
+	d := &webhook.Delivery{ID: uuid7.NewAt(o.UpdatedAt), OrderID: o.ID, Event: event, CreatedAt: o.UpdatedAt}
 	var err error
 	d.Body, err = eventBody(o, event, d.ID, detail)
 	return d, err

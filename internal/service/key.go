@@ -13,6 +13,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/ratelimit"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 )
 
 // NewKey says what key to make.
@@ -85,7 +86,7 @@ func (s *Service) CreateKey(ctx context.Context, actor access.Actor, n NewKey) (
 	}
 	secretKey := access.NewSecretKey(n.Environment)
 	k := &access.Key{
-		ID: store.NewID(), Tenant: n.Tenant, Name: n.Name, Hint: access.KeyHint(secretKey), Scopes: n.Scopes,
+		ID: uuid7.New(), Tenant: n.Tenant, Name: n.Name, Hint: access.KeyHint(secretKey), Scopes: n.Scopes,
 		Limits: n.Limits, Networks: n.Networks, CreatedAt: now, ExpiresAt: n.ExpiresAt,
 	}
 	if k.Limits == nil {

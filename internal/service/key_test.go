@@ -11,6 +11,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/fakeclock"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/shop"
@@ -78,7 +79,7 @@ func TestKeys(t *testing.T) {
 			}
 		})
 		t.Run("UnknownKey", func(t *testing.T) {
-			for _, id := range []string{"", "x", store.NewID()} {
+			for _, id := range []string{"", "x", uuid7.New()} {
 				if _, err := s.RevokeKey(t.Context(), access.Operator, id); err == nil {
 					t.Errorf("%q was revoked", id)
 				}

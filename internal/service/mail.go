@@ -12,6 +12,7 @@ import (
 	"github.com/assayhq/assay/internal/service/keyring"
 	"github.com/assayhq/assay/internal/service/signin"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 )
 
 // SendsMail reports whether there is a mail server.
@@ -63,7 +64,7 @@ func (s *Service) QueueMail(tx *store.Tx, m *store.Mail, content any) error {
 	if err != nil {
 		return err
 	}
-	m.ID, m.CreatedAt = store.NewID(), s.now()
+	m.ID, m.CreatedAt = uuid7.New(), s.now()
 	m.Sealed = s.secrets.Seal(string(plain), keyring.MailContext(m.ID))
 	return tx.InsertMail(m)
 }
@@ -142,7 +143,7 @@ func (s *Service) NextMail(ctx context.Context) (*OutgoingMail, error) {
 		now := s.now()
 		var m *store.Mail
 		err = s.store.Update(ctx, func(tx *store.Tx) (err error) {
-			m, err = tx.ClaimMail(store.NewID(), now, now.Add(mailClaim), now.Add(-letter.Life),
+			m, err = tx.ClaimMail(uuid7.New(), now, now.Add(mailClaim), now.Add(-letter.Life),
 				now.Add(letter.Farthest))
 			return err
 		})

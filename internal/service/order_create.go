@@ -18,6 +18,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 )
 
 // CreateOrder accepts an order of an API key, charges it and, in Test, brings it to its simulated state, in one
@@ -148,7 +149,7 @@ func (s *Service) newOrder(actor access.Actor, d *checkedDraft) *order.Order {
 	now := s.now()
 	due := now.Add(time.Duration(d.answerTime.Code) * time.Minute)
 	return &order.Order{
-		ID: store.NewIDAt(now), AccountID: actor.Tenant.AccountID, Environment: actor.Tenant.Environment, APIKeyID: actor.ID,
+		ID: uuid7.NewAt(now), AccountID: actor.Tenant.AccountID, Environment: actor.Tenant.Environment, APIKeyID: actor.ID,
 		ExternalID: d.ExternalID, Status: order.Queued, AnswerTime: d.answerTime.Code, Price: d.answerTime.Price, DueAt: &due,
 		CreatedAt: now, UpdatedAt: now, Recorded: order.Recorded{Classification: classify(d.snap, d.where)},
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/statistics"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 )
 
 // moveFunc checks and changes an order, which is locked, and stores it: most do so with saveMove.
@@ -63,7 +64,7 @@ func lockOrder(ctx context.Context, actor access.Actor, id string) lockFunc {
 
 // reachableOrder reads the order with an id, of the actor's tenant where the actor is an account user.
 func reachableOrder(actor access.Actor, id string, read func(string) (*order.Order, error)) (*order.Order, error) {
-	id, ok := store.ParseID(id)
+	id, ok := uuid7.Parse(id)
 	if !ok {
 		return nil, orderNotFound(actor, store.ErrNotFound)
 	}
@@ -244,7 +245,7 @@ func (s *Service) endOrder(
 
 // repairOrder makes an order readable that an administrator is about to end, and returns what was there.
 func (s *Service) repairOrder(tx *store.Tx, actor access.Actor, id string) (was map[string]string, err error) {
-	id, ok := store.ParseID(id)
+	id, ok := uuid7.Parse(id)
 	if !ok || actor.Require(access.Administer) != nil {
 		return nil, nil
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 )
 
 // reviewOrder is moveOrder for staff. It returns the order with its history as it is right after the move.
@@ -142,7 +143,7 @@ func (s *Service) SaveVerdictDraft(
 	if err := actor.Require(access.ReviewOrders); err != nil {
 		return 0, err
 	}
-	id, ok := store.ParseID(id)
+	id, ok := uuid7.Parse(id)
 	if !ok {
 		return 0, orderNotFound(actor, store.ErrNotFound)
 	}

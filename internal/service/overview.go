@@ -12,6 +12,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/statistics"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 )
 
 // What the overview looks at; all of it costs the same however much business an account does.
@@ -76,7 +77,7 @@ func (s *Service) webhookHealth(ctx context.Context, t access.Tenant) (*WebhookH
 	}
 	since := now.Add(-24 * time.Hour)
 	ofTenant := webhook.DeliveryFilter{Tenant: t}
-	failed, err := q.FailedDeliveries(ctx, ofTenant, since, store.FirstID(since), OverviewMost)
+	failed, err := q.FailedDeliveries(ctx, ofTenant, since, uuid7.First(since), OverviewMost)
 	if err != nil {
 		return nil, err
 	}

@@ -6,10 +6,12 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/requestlog"
 	"github.com/assayhq/assay/internal/store"
-	"github.com/google/uuid"
+	"github.com/assayhq/assay/internal/store/uuid7"
 )
 
 const (
@@ -30,7 +32,7 @@ func (s *Service) Request(ctx context.Context, actor access.Actor, id string) (*
 	if err := actor.Require(access.ViewAccount); err != nil {
 		return nil, err
 	}
-	text, ok := store.ParseID(id)
+	text, ok := uuid7.Parse(id)
 	if !ok {
 		return nil, requestlog.NotFound
 	}
@@ -83,10 +85,10 @@ func (s *Service) searchRequests(
 		}
 	}
 	if !end.IsZero() { // a block has what was answered later, too
-		after = uuid.MustParse(store.FirstID(end.Add(longestRequest)))
+		after = uuid.MustParse(uuid7.First(end.Add(longestRequest)))
 	}
 	if !f.Since.IsZero() {
-		until = uuid.MustParse(store.FirstID(f.Since))
+		until = uuid.MustParse(uuid7.First(f.Since))
 	}
 	merged := requestMerge{filter: &f}
 	for scanned := 0; scanned < requestScan; {
@@ -167,7 +169,7 @@ func (s *Service) RequestUse(
 	for i := range use.Minutes {
 		use.Minutes[i] = make(map[string]int)
 	}
-	until, after := uuid.MustParse(store.FirstID(use.Begin)), uuid.Nil
+	until, after := uuid.MustParse(uuid7.First(use.Begin)), uuid.Nil
 	for looked := 0; ; {
 		blocks, err := s.store.Lists(ctx).RequestBlocks(ctx, key.Tenant, after, until, uuid.Nil, requestBlocks)
 		if err != nil {

@@ -6,19 +6,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/requestlog"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/assayhq/assay/internal/testkit/storetest"
-	"github.com/google/uuid"
 )
 
 // requestAt returns a request that began at a time.
 func requestAt(t access.Tenant, at time.Time, status int) *requestlog.Entry {
-	id := uuid.MustParse(store.FirstID(at))
+	id := uuid.MustParse(uuid7.First(at))
 	for i := 8; i < len(id); i++ {
 		id[i] |= byte(rand.Uint32())
 	}
@@ -29,7 +31,7 @@ func requestAt(t access.Tenant, at time.Time, status int) *requestlog.Entry {
 func TestRequestLogPages(t *testing.T) {
 	storetest.EachTarget(t, func(t *testing.T, target string) {
 		i := shop.Open(t, target, t.TempDir())
-		tenant := access.Tenant{AccountID: store.NewID(), Environment: access.Live}
+		tenant := access.Tenant{AccountID: uuid7.New(), Environment: access.Live}
 		begin := i.Clock.Now()
 		var all []*requestlog.Entry
 		for n := range 60 {
@@ -95,7 +97,7 @@ func TestRequestLogPages(t *testing.T) {
 			}
 		})
 		t.Run("StoredTwice", func(t *testing.T) { // a commit whose answer was lost
-			block := requestlog.NewBlock(access.Tenant{AccountID: store.NewID(), Environment: access.Test})
+			block := requestlog.NewBlock(access.Tenant{AccountID: uuid7.New(), Environment: access.Test})
 			block.Add(requestAt(block.Tenant, begin, 200))
 			for range 2 {
 				must.NoError(t, i.Service.RecordRequests(t.Context(), []*requestlog.Block{block}))
@@ -116,7 +118,7 @@ func TestRequestLogPages(t *testing.T) {
 // TestRequestLogBound checks that the oldest requests go when a tenant has too many.
 func TestRequestLogBound(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
-		tenant := access.Tenant{AccountID: store.NewID(), Environment: access.Test}
+		tenant := access.Tenant{AccountID: uuid7.New(), Environment: access.Test}
 		begin := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 		for n := range 50 {
 			block := requestlog.NewBlock(tenant)

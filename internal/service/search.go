@@ -13,6 +13,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 )
 
 // Bounds of a search.
@@ -49,7 +50,7 @@ func (s *Service) Search(ctx context.Context, actor access.Actor, text string) (
 	if found.Endpoints, err = s.findEndpoints(ctx, actor, text); err != nil {
 		return nil, err
 	}
-	if id, ok := store.ParseID(text); ok {
+	if id, ok := uuid7.Parse(text); ok {
 		err = s.findByID(ctx, actor, id, found)
 	}
 	return found, err
@@ -81,7 +82,7 @@ func (s *Service) findEndpoints(ctx context.Context, actor access.Actor, text st
 	if err != nil {
 		return nil, err
 	}
-	id, _ := store.ParseID(text)
+	id, _ := uuid7.Parse(text)
 	text = strings.ToLower(text)
 	var found []*webhook.Endpoint
 	for _, e := range all {
@@ -104,7 +105,7 @@ func (s *Service) FindOrders(
 	if search = strings.TrimSpace(search); !searchable(search) {
 		return nil, nil
 	}
-	id, ok := store.ParseID(search)
+	id, ok := uuid7.Parse(search)
 	if !ok {
 		id = ""
 	}
@@ -119,7 +120,7 @@ func (s *Service) FindOrders(
 // prefix.
 func (s *Service) FindOrderID(ctx context.Context, text string) (string, error) {
 	text = strings.TrimSpace(text)
-	if id, ok := store.ParseID(text); ok {
+	if id, ok := uuid7.Parse(text); ok {
 		return id, nil
 	}
 	number := strings.ToUpper(text)

@@ -25,6 +25,7 @@ import (
 	"github.com/assayhq/assay/internal/service/retention"
 	"github.com/assayhq/assay/internal/service/signin"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/ttlcache"
 )
 
@@ -203,7 +204,7 @@ func (s *Service) UnreadableSecrets(ctx context.Context, f func(table, id string
 }
 
 // ParseID returns the stored form of an id that a person or program has given, in either case.
-func ParseID(s string) (string, bool) { return store.ParseID(s) }
+func ParseID(s string) (string, bool) { return uuid7.Parse(s) }
 
 // now is the current time as the database keeps it, so that what is answered and what is read back are equal.
 func (s *Service) now() time.Time { return s.clock().UTC().Truncate(time.Microsecond) }
@@ -220,7 +221,7 @@ func orNotFound(err, refusal error) error {
 func byID[T any](
 	ctx context.Context, id string, read func(context.Context, string) (*T, error), refusal error,
 ) (*T, error) {
-	id, ok := store.ParseID(id)
+	id, ok := uuid7.Parse(id)
 	if !ok {
 		return nil, refusal
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/service/signin"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 )
 
 // NewStaff is a created staff user with their first password and their token, which are not kept.
@@ -55,7 +56,7 @@ func (s *Service) CreateStaff(
 	var token store.StaffToken
 	n.Token, token = s.newStaffToken(nil)
 	n.Staff = access.Staff{
-		ID: store.NewID(), Email: address, Name: name, Role: role,
+		ID: uuid7.New(), Email: address, Name: name, Role: role,
 		PasswordHash: access.HashPassword(n.Password), CreatedAt: s.now(),
 	}
 	err = s.store.Update(ctx, func(tx *store.Tx) error {
@@ -92,7 +93,7 @@ func (s *Service) StaffUsers(ctx context.Context) ([]*access.Staff, error) {
 // FindStaff returns a staff user by their id or email.
 func (s *Service) FindStaff(ctx context.Context, idOrEmail string) (*access.Staff, error) {
 	find, key := s.store.Staff, ""
-	if id, ok := store.ParseID(idOrEmail); ok {
+	if id, ok := uuid7.Parse(idOrEmail); ok {
 		key = id
 	} else if address, err := access.NormalizeEmail(idOrEmail); err == nil {
 		find, key = s.store.StaffByEmail, address
@@ -149,7 +150,7 @@ func (s *Service) changeStaff(
 	if err := s.requireStaffChange(actor); err != nil {
 		return nil, err
 	}
-	id, ok := store.ParseID(id)
+	id, ok := uuid7.Parse(id)
 	if !ok {
 		return nil, fault.Missing("staff user")
 	}

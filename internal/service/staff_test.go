@@ -16,6 +16,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/expect"
 	"github.com/assayhq/assay/internal/testkit/must"
 )
@@ -57,7 +58,7 @@ func TestAdministration(t *testing.T) {
 					_, _, err := o.Service.ResetStaffPassword(ctx, actorOf(w), o.boss.ID)
 					return err
 				},
-				"Redeliver": func(w *access.Staff) error { return o.Service.Redeliver(ctx, by(w), store.NewID()) },
+				"Redeliver": func(w *access.Staff) error { return o.Service.Redeliver(ctx, by(w), uuid7.New()) },
 				"Failed": func(w *access.Staff) error {
 					_, err := o.Service.RedeliverFailed(ctx, by(w), webhook.DeliveryFilter{}, time.Time{})
 					return err
@@ -239,7 +240,7 @@ func TestStaffAccess(t *testing.T) {
 		now := o.Clock.Now()
 		must.NoError(t, o.Store.Update(ctx, func(tx *store.Tx) error {
 			return tx.InsertSession((&access.Session{
-				ID: store.NewID(), Audience: access.Desk, UserID: n.Staff.ID, CreatedAt: now,
+				ID: uuid7.New(), Audience: access.Desk, UserID: n.Staff.ID, CreatedAt: now,
 			}).Seen(now), hash)
 		}))
 		_, password, err := o.Service.ReactivateStaff(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID)

@@ -7,6 +7,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/shop"
 )
@@ -15,7 +16,7 @@ import (
 func TestPortalLastOwner(t *testing.T) {
 	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
 		second := &access.User{
-			ID: store.NewID(), AccountID: s.Account.ID, Email: "second@acme.example", Role: access.Owner,
+			ID: uuid7.New(), AccountID: s.Account.ID, Email: "second@acme.example", Role: access.Owner,
 			PasswordHash: "x", CreatedAt: s.Clock.Now(),
 		}
 		must.NoError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertUser(second) }))

@@ -13,6 +13,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/netguard"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/tracing"
 )
 
@@ -55,7 +56,7 @@ func (s *Service) CreateEndpoint(
 		return nil, "", err
 	}
 	e = &webhook.Endpoint{
-		ID: store.NewID(), Tenant: k.Tenant, APIKeyID: k.ID, Name: n.Name, URL: n.URL.String(), Events: n.Events,
+		ID: uuid7.New(), Tenant: k.Tenant, APIKeyID: k.ID, Name: n.Name, URL: n.URL.String(), Events: n.Events,
 		CreatedAt: s.now(),
 	}
 	if n.OAuth == nil {
@@ -320,7 +321,7 @@ func (s *Service) sampleOrder(env access.Environment, event webhook.Event) *orde
 		where = catalog.Context{Category: brands[0].Categories[0].Code, Brand: brands[0].Code}
 	}
 	o := &order.Order{
-		ID: store.NewID(), Environment: env, Number: order.NewNumber(), ExternalID: &reference, Status: order.Processing,
+		ID: uuid7.New(), Environment: env, Number: order.NewNumber(), ExternalID: &reference, Status: order.Processing,
 		DueAt:     &due,
 		CreatedAt: now, UpdatedAt: now, Recorded: order.Recorded{Classification: classify(snap, where)},
 	}

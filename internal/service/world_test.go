@@ -7,15 +7,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pquerna/otp/totp"
+
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/fakeclock"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/assayhq/assay/internal/testkit/storetest"
-	"github.com/pquerna/otp/totp"
 )
 
 // office is a shop with an administrator and a reviewer.
@@ -46,7 +48,7 @@ func by(s *access.Staff) access.Actor {
 func (o *office) hire(t *testing.T, name string, role access.StaffRole) *access.Staff {
 	t.Helper()
 	s := &access.Staff{
-		ID: store.NewID(), Email: strings.ToLower(name) + "@example.com", Name: name, Role: role,
+		ID: uuid7.New(), Email: strings.ToLower(name) + "@example.com", Name: name, Role: role,
 		PasswordHash: "$none$", CreatedAt: o.Clock.Now(),
 	}
 	must.NoError(t, o.Store.Update(t.Context(), func(tx *store.Tx) error {
@@ -95,7 +97,7 @@ func eachPost(t *testing.T, f func(t *testing.T, s *shop.Shop, owner *service.Me
 func addOwner(t *testing.T, s *shop.Shop, email string, role access.Role) *access.User {
 	t.Helper()
 	u := &access.User{
-		ID: store.NewID(), AccountID: s.Account.ID, Email: email, Role: role, PasswordHash: "x",
+		ID: uuid7.New(), AccountID: s.Account.ID, Email: email, Role: role, PasswordHash: "x",
 		CreatedAt: s.Clock.Now(),
 	}
 	must.NoError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertUser(u) }))
@@ -124,7 +126,7 @@ func eachShop(t *testing.T, f func(t *testing.T, s *shop.Shop, reviewer, admin *
 		s := shop.New(t, target)
 		staff := func(email string, role access.StaffRole) *access.Staff {
 			one := &access.Staff{
-				ID: store.NewID(), Email: email, Name: email, Role: role, PasswordHash: "-",
+				ID: uuid7.New(), Email: email, Name: email, Role: role, PasswordHash: "-",
 				CreatedAt: s.Clock.Now(),
 			}
 			if err := s.Store.Update(t.Context(), func(tx *store.Tx) error {

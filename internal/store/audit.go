@@ -10,6 +10,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/store/column"
 	"github.com/assayhq/assay/internal/store/db"
+	"github.com/assayhq/assay/internal/store/uuid7"
 )
 
 // accountLog is where a log of accounts is kept: its table, the columns of an account with its number of entries and
@@ -46,7 +47,7 @@ func (t *Tx) appendEvent(to audit.Log, e *audit.Event) error {
 	if err != nil {
 		return err
 	}
-	e.ID = NewID()
+	e.ID = uuid7.New()
 	e.At = e.At.UTC().Truncate(time.Microsecond)
 	var stored string
 	log := accountLogs[to]
@@ -218,7 +219,7 @@ func (t *Tx) AppendStaffAction(a *audit.Action) error {
 	if err != nil {
 		return err
 	}
-	a.ID = NewID()
+	a.ID = uuid7.New()
 	a.At = a.At.UTC().Truncate(time.Microsecond)
 	var stored string
 	const next = "UPDATE staff_actions_head SET entries = entries + 1 WHERE id = 1 RETURNING entries, head"

@@ -15,6 +15,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 )
@@ -32,8 +33,8 @@ type buyer struct {
 func newBuyer(t *testing.T, s *store.Store) *buyer {
 	t.Helper()
 	at := time.UnixMicro(1).UTC()
-	b := &buyer{tenant: access.Tenant{AccountID: store.NewID(), Environment: access.Live}, keyID: store.NewID()}
-	user := store.NewID()
+	b := &buyer{tenant: access.Tenant{AccountID: uuid7.New(), Environment: access.Live}, keyID: uuid7.New()}
+	user := uuid7.New()
 	var stored []photo.Stored
 	for range 3 {
 		name := photo.NewName(photo.PNG)
@@ -76,7 +77,7 @@ func (b *buyer) creation() *store.Creation {
 	at := time.UnixMicro(int64(b.made)).UTC()
 	external := fmt.Sprint("order ", b.made)
 	o := &order.Order{
-		ID: store.NewID(), AccountID: b.tenant.AccountID, Environment: b.tenant.Environment, APIKeyID: b.keyID,
+		ID: uuid7.New(), AccountID: b.tenant.AccountID, Environment: b.tenant.Environment, APIKeyID: b.keyID,
 		ExternalID: &external, Status: order.Queued, AnswerTime: 60, Price: 1, DueAt: &at, CreatedAt: at, UpdatedAt: at,
 		Recorded: order.Recorded{Classification: order.Classification{
 			CategoryCode: "bags", CategoryName: text.Text{EN: "Bags"}, BrandCode: "prada", BrandName: text.Text{EN: "Prada"},

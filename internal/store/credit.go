@@ -9,6 +9,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/credit"
 	"github.com/assayhq/assay/internal/store/column"
 	"github.com/assayhq/assay/internal/store/db"
+	"github.com/assayhq/assay/internal/store/uuid7"
 )
 
 // AccountTotals returns the balance of an account in an environment with its counters.
@@ -70,7 +71,7 @@ func (t *Tx) append(e *credit.Entry) error {
 	if err != nil {
 		return err
 	}
-	e.ID = NewID()
+	e.ID = uuid7.New()
 	return t.db.Insert(ledgerColumns, ledgerRow(e)...)
 }
 

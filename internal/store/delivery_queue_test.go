@@ -10,6 +10,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/outbox"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 )
@@ -241,7 +242,7 @@ func TestPullDeliveries(t *testing.T) {
 func TestReceiving(t *testing.T) {
 	eachQueue(t, 2, func(q *queueTest) {
 		receiving := func() map[string]*webhook.Endpoint {
-			found, err := q.store.Receiving(q.Context(), []string{q.endpoints[0].ID, q.endpoints[1].ID, store.NewID()})
+			found, err := q.store.Receiving(q.Context(), []string{q.endpoints[0].ID, q.endpoints[1].ID, uuid7.New()})
 			if err != nil {
 				q.Fatal(err)
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 )
 
 func (q *queueTest) delivery(id string) *webhook.Delivery {
@@ -165,7 +166,7 @@ func TestRedeliver(t *testing.T) {
 		if got := q.delivery(d.ID); got.Attempts != 2 || got.Status != webhook.Delivered {
 			q.Errorf("redelivered: %+v", got)
 		}
-		if err := redeliver(store.NewID()); !errors.Is(err, store.ErrNotFound) {
+		if err := redeliver(uuid7.New()); !errors.Is(err, store.ErrNotFound) {
 			q.Errorf("an unknown delivery was sent again: %v", err)
 		}
 		q.update(func(tx *store.Tx) error { return tx.DeleteEndpoint(q.outbox.Key.ID, e.ID, time.Now()) })
@@ -191,17 +192,17 @@ func TestDeliveries(t *testing.T) {
 			"All":          {webhook.DeliveryFilter{}, 10, 6},
 			"Limit":        {webhook.DeliveryFilter{}, 4, 4},
 			"Account":      {webhook.DeliveryFilter{Tenant: q.outbox.Key.Tenant}, 10, 6},
-			"OtherAccount": {webhook.DeliveryFilter{Tenant: access.Tenant{AccountID: store.NewID()}}, 10, 0},
+			"OtherAccount": {webhook.DeliveryFilter{Tenant: access.Tenant{AccountID: uuid7.New()}}, 10, 0},
 			"Environment":  {webhook.DeliveryFilter{Tenant: access.Tenant{Environment: "live"}}, 10, 0},
 			"Endpoint":     {webhook.DeliveryFilter{EndpointID: q.endpoints[1].ID}, 10, 2},
-			"Order":        {webhook.DeliveryFilter{OrderID: store.NewID()}, 10, 0},
+			"Order":        {webhook.DeliveryFilter{OrderID: uuid7.New()}, 10, 0},
 			"Pending":      {webhook.DeliveryFilter{Status: webhook.Pending}, 10, 4},
 			"Delivered":    {webhook.DeliveryFilter{Status: webhook.Delivered}, 10, 1},
 			"Failed":       {webhook.DeliveryFilter{Status: webhook.Failed, Tenant: q.outbox.Key.Tenant}, 10, 1},
 			"Before":       {webhook.DeliveryFilter{Before: all[2].ID}, 10, 2},
 			"PendingBefore": {webhook.DeliveryFilter{
 				Status: webhook.Pending, EndpointID: q.endpoints[0].ID,
-				Before: store.NewID(),
+				Before: uuid7.New(),
 			}, 10, 1},
 			"BeforeTheFirst": {webhook.DeliveryFilter{Before: all[0].ID}, 10, 0},
 		} {

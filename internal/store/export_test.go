@@ -10,6 +10,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/store/db"
 	"github.com/assayhq/assay/internal/store/schema"
+	"github.com/assayhq/assay/internal/store/uuid7"
 )
 
 // Analyze has the engine collect statistics of a table.
@@ -55,11 +56,11 @@ func (s *Store) explain(ctx context.Context, statements map[string]explained) (m
 func (s *Store) QueuePlans(ctx context.Context) (map[string]string, error) {
 	places := make([]any, 0, 96)
 	for range 32 {
-		places = append(places, NewID(), int64(1), NewID())
+		places = append(places, uuid7.New(), int64(1), uuid7.New())
 	}
 	return s.explain(ctx, map[string]explained{
 		"heads": {queueHeads, []any{int64(1)}},
-		"due":   {dueDeliveries(32), []any{NewID(), int64(1), NewID(), int64(2)}},
+		"due":   {dueDeliveries(32), []any{uuid7.New(), int64(1), uuid7.New(), int64(2)}},
 		"leave": {leaveQueue(32), places},
 	})
 }
@@ -69,9 +70,9 @@ func (s *Store) StatisticsPlans(ctx context.Context) (map[string]string, error) 
 	return s.explain(ctx, map[string]explained{
 		"claimed": {claimedOrders, nil},
 		"ended":   {endedOrders, []any{int64(1), int64(2)}},
-		"created": {createdOrders, []any{NewID(), NewID(), int64(1), int64(2)}},
+		"created": {createdOrders, []any{uuid7.New(), uuid7.New(), int64(1), int64(2)}},
 		"state": listPlan(&order.Filter{
-			Tenant:   access.Tenant{AccountID: NewID(), Environment: "live"},
+			Tenant:   access.Tenant{AccountID: uuid7.New(), Environment: "live"},
 			Statuses: []order.Status{order.Queued},
 		}, &order.Cursor{At: 9}),
 	})
@@ -111,7 +112,7 @@ func (q Queries) OrderPosition(ctx context.Context, f order.Filter, offset int64
 func (s *Store) DeskPlans(ctx context.Context) (map[string]string, error) {
 	queued := order.Filter{Sort: order.DueFirst, Environment: access.Live, Statuses: []order.Status{order.Queued}}
 	mine := queued
-	mine.Statuses, mine.AssigneeID = []order.Status{order.Completed}, NewID()
+	mine.Statuses, mine.AssigneeID = []order.Status{order.Completed}, uuid7.New()
 	explainNext := func(part order.Part) explained {
 		text, args := nextQueued(part, nil)
 		return explained{text + s.db.Dialect.SkipLocked, args}
@@ -123,9 +124,9 @@ func (s *Store) DeskPlans(ctx context.Context) (map[string]string, error) {
 		"brand":  explainNext(order.Part{BrandCode: "chanel"}),
 		"part":   explainNext(order.Part{BrandCode: "chanel", CategoryCode: "bags"}),
 		"named":  {ordersByReference, []any{"SKU-1", 20}},
-		"theirs": {colleaguesDraft, []any{NewID(), NewID()}},
-		"counts": {countAssigned, []any{NewID(), 1000}},
-		"draft":  {verdictDraft, []any{NewID(), NewID()}},
+		"theirs": {colleaguesDraft, []any{uuid7.New(), uuid7.New()}},
+		"counts": {countAssigned, []any{uuid7.New(), 1000}},
+		"draft":  {verdictDraft, []any{uuid7.New(), uuid7.New()}},
 	})
 }
 
@@ -166,7 +167,7 @@ func (s *Store) Statements(ctx context.Context, f func(*Tx) error) (texts []stri
 func (s *Store) FillDeliveries(ctx context.Context, n int) error {
 	return s.Update(ctx, func(tx *Tx) error {
 		for range n {
-			id := NewID()
+			id := uuid7.New()
 			if err := tx.db.Insert("deliveries (id, endpoint_id, account_id, environment, order_id, event, body, created_at)",
 				id, "e", "a", "live", id, "order-outcome", "{}", 1); err != nil {
 				return err
@@ -184,10 +185,11 @@ func (s *Store) FillDeliveries(ctx context.Context, n int) error {
 func (s *Store) PartitionPlans(ctx context.Context) (map[string]string, error) {
 	const of = " WHERE d.account_id = $2 AND d.environment = $3 AND d.id < $4 ORDER BY d.id DESC LIMIT $1"
 	return s.explain(ctx, map[string]explained{
-		"one":      {"ANALYZE SELECT " + deliveryColumns + ", d.body" + deliveryTables + " WHERE d.id = $1", []any{NewID()}},
-		"attempts": {"ANALYZE SELECT number FROM delivery_attempts WHERE delivery_id = $1 AND kept = 1", []any{NewID()}},
-		"list":     {"SELECT " + deliveryColumns + deliveryTables + of, []any{20, "a", "live", NewID()}},
-		"due":      {dueDeliveries(32), []any{NewID(), int64(1), NewID(), int64(2)}},
-		"order":    {"DELETE FROM deliveries WHERE order_id = $1", []any{NewID()}},
+		"one": {"ANALYZE SELECT " + deliveryColumns + ", d.body" + deliveryTables + " WHERE d.id = $1",
+			[]any{uuid7.New()}},
+		"attempts": {"ANALYZE SELECT number FROM delivery_attempts WHERE delivery_id = $1 AND kept = 1", []any{uuid7.New()}},
+		"list":     {"SELECT " + deliveryColumns + deliveryTables + of, []any{20, "a", "live", uuid7.New()}},
+		"due":      {dueDeliveries(32), []any{uuid7.New(), int64(1), uuid7.New(), int64(2)}},
+		"order":    {"DELETE FROM deliveries WHERE order_id = $1", []any{uuid7.New()}},
 	})
 }

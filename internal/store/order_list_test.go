@@ -13,6 +13,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/crowd"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
 	"github.com/assayhq/assay/internal/testkit/storetest"
@@ -32,10 +33,10 @@ func eachCrowd(t *testing.T, f func(t *testing.T, s *store.Store)) {
 func fillCrowd(t *testing.T, s *store.Store, target string) {
 	t.Helper()
 	w := crowd.Wish{
-		Target: target, AccountID: store.NewID(), KeyID: store.NewID(),
+		Target: target, AccountID: uuid7.New(), KeyID: uuid7.New(),
 		Completed: 10 * crowd.Batch, Queued: 10 * crowd.Batch,
 	}
-	at, user := time.UnixMicro(1), store.NewID()
+	at, user := time.UnixMicro(1), uuid7.New()
 	if err := s.Update(t.Context(), func(tx *store.Tx) error {
 		account := &access.Account{ID: w.AccountID, Name: "Acme", Locale: text.English, CreatedAt: at}
 		if err := tx.InsertAccount(account); err != nil {
@@ -90,7 +91,7 @@ func TestOrderListPlans(t *testing.T) {
 	open, ended := []order.Status{order.Queued, order.Processing}, []order.Status{order.Completed, order.Failed}
 	deep := &order.Cursor{
 		At: time.Now().Add(-crowd.Period / 4).UnixMicro(),
-		ID: store.NewID(),
+		ID: uuid7.New(),
 	} // in the middle of the queue
 	eachCrowd(t, func(t *testing.T, s *store.Store) {
 		for name, test := range map[string]struct {
@@ -144,7 +145,7 @@ func TestOrderListPages(t *testing.T) {
 		"Both":     {filter: order.Filter{Statuses: open, BrandCode: "gucci", CategoryCode: "shoes"}},
 		"Done": {
 			order.Filter{Sort: order.EndedLast, Statuses: []order.Status{order.Completed, order.Failed}},
-			&order.Cursor{At: 1, ID: store.NewID()}, // after the last one
+			&order.Cursor{At: 1, ID: uuid7.New()}, // after the last one
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

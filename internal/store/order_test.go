@@ -9,6 +9,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 )
 
@@ -17,10 +18,10 @@ import (
 func insertOrders(t *testing.T, s *store.Store, name string, externalIDs ...string) (accountID string, ids []string) {
 	t.Helper()
 	at := time.UnixMicro(1).UTC()
-	a := &access.Account{ID: store.NewID(), Name: name, Locale: text.English, CreatedAt: at}
-	u := &access.User{ID: store.NewID(), AccountID: a.ID, Email: name + "@acme.example", Role: access.Owner, CreatedAt: at}
+	a := &access.Account{ID: uuid7.New(), Name: name, Locale: text.English, CreatedAt: at}
+	u := &access.User{ID: uuid7.New(), AccountID: a.ID, Email: name + "@acme.example", Role: access.Owner, CreatedAt: at}
 	k := &access.Key{
-		ID: store.NewID(), Tenant: access.Tenant{AccountID: a.ID, Environment: access.Live}, Name: name,
+		ID: uuid7.New(), Tenant: access.Tenant{AccountID: a.ID, Environment: access.Live}, Name: name,
 		CreatedBy: u.ID, CreatedAt: at,
 	}
 	err := s.Update(t.Context(), func(tx *store.Tx) error {
@@ -29,7 +30,7 @@ func insertOrders(t *testing.T, s *store.Store, name string, externalIDs ...stri
 		}
 		for _, externalID := range externalIDs {
 			o := &order.Order{
-				ID: store.NewID(), AccountID: a.ID, Environment: access.Live, APIKeyID: k.ID, Status: order.Queued,
+				ID: uuid7.New(), AccountID: a.ID, Environment: access.Live, APIKeyID: k.ID, Status: order.Queued,
 				AnswerTime: 60, DueAt: &at,
 				CreatedAt: at, UpdatedAt: at,
 			}
@@ -63,7 +64,7 @@ func TestFindOrder(t *testing.T) {
 			{"ExternalIDThatIsAnotherAccountsID", others[0], access.Live, ids[2]},
 			{"OtherEnvironment", ids[0], access.Test, ""},
 			{"ExternalIDInOtherEnvironment", "bag", access.Test, ""},
-			{"Unknown", store.NewID(), access.Live, ""},
+			{"Unknown", uuid7.New(), access.Live, ""},
 		}
 		for _, tt := range tests {
 			t.Run(tt.name, func(t *testing.T) {

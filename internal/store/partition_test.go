@@ -13,6 +13,7 @@ import (
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/dump"
 	"github.com/assayhq/assay/internal/store/partition"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
@@ -43,7 +44,7 @@ func monthsAhead(table string, now time.Time) []string {
 // put adds an ended delivery of a time with its attempt, and an event.
 func put(t *testing.T, target string, at time.Time, name string) (id string) {
 	t.Helper()
-	id = store.FirstID(at)[:24] + fmt.Sprintf("%012x", []byte(name))[:12]
+	id = uuid7.First(at)[:24] + fmt.Sprintf("%012x", []byte(name))[:12]
 	micros := at.UnixMicro()
 	rawsql.Exec(t, target, fmt.Sprintf(`INSERT INTO deliveries (id, endpoint_id, account_id, environment, order_id, event,
 		body, created_at) VALUES ('%s', 'e', 'a', 'live', 'o', 'order-outcome', '{}', %d)`, id, micros))
@@ -176,7 +177,7 @@ func TestPartitions_Attempts(t *testing.T) {
 		t.Errorf("%d parts dropped, %d wait: %v", dropped, len(wait), err)
 	}
 	rows := rawsql.Rows(t, target, `SELECT delivery_id, number, kept, http_status, answer, ended FROM delivery_attempts
-		WHERE delivery_id < '`+store.FirstID(june.Add(-24*time.Hour))+"' ORDER BY delivery_id, number")
+		WHERE delivery_id < '`+uuid7.First(june.Add(-24*time.Hour))+"' ORDER BY delivery_id, number")
 	if len(rows) != 30 {
 		t.Errorf("%d attempts are left of 30 deliveries", len(rows))
 	}

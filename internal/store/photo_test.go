@@ -10,6 +10,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 )
@@ -18,7 +19,7 @@ import (
 func insertPhotos(t *testing.T, s *store.Store, count int) (accountID string, names []string) {
 	t.Helper()
 	at := time.UnixMicro(1).UTC()
-	a := &access.Account{ID: store.NewID(), Name: "Acme", Locale: text.English, CreatedAt: at}
+	a := &access.Account{ID: uuid7.New(), Name: "Acme", Locale: text.English, CreatedAt: at}
 	rows := make([]photo.Stored, count)
 	for i := range rows {
 		rows[i] = photo.Stored{

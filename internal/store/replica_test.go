@@ -9,6 +9,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/child"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
@@ -64,7 +65,7 @@ func logged(t *testing.T, log *child.Output, words string) {
 // add adds an account.
 func (r *replicated) add(t *testing.T, name string) {
 	t.Helper()
-	a := &access.Account{ID: store.NewID(), Name: name, Locale: text.English, CreatedAt: time.Now()}
+	a := &access.Account{ID: uuid7.New(), Name: name, Locale: text.English, CreatedAt: time.Now()}
 	must.NoError(t, r.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertAccount(a) }))
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/requestlog"
 	"github.com/assayhq/assay/internal/store/db"
 	"github.com/assayhq/assay/internal/store/partition"
+	"github.com/assayhq/assay/internal/store/uuid7"
 )
 
 // oldBlocks is how many of the oldest blocks are looked at when a tenant has too many requests: with each new one.
@@ -82,7 +83,7 @@ func (q Queries) RequestBlocks(
 
 // HasRequests reports whether there are requests from before the time that DeleteOldRequests would delete.
 func (q Queries) HasRequests(ctx context.Context, before time.Time) (bool, error) {
-	return q.db.Exists(ctx, "FROM "+partition.Rest(q.db.Dialect, "request_log")+" WHERE id < $1", FirstID(before))
+	return q.db.Exists(ctx, "FROM "+partition.Rest(q.db.Dialect, "request_log")+" WHERE id < $1", uuid7.First(before))
 }
 
 // DeleteOldRequests deletes up to limit blocks of requests from before the time, the oldest first, and returns how
@@ -90,6 +91,6 @@ func (q Queries) HasRequests(ctx context.Context, before time.Time) (bool, error
 func (t *Tx) DeleteOldRequests(before time.Time, limit int) (int, error) {
 	from := partition.Rest(t.db.Dialect, "request_log")
 	n, err := t.db.Exec("DELETE FROM "+from+" WHERE id IN (SELECT id FROM "+from+" WHERE id < $1 ORDER BY id LIMIT $2)",
-		FirstID(before), limit)
+		uuid7.First(before), limit)
 	return int(n), err
 }

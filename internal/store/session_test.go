@@ -7,6 +7,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 )
 
@@ -14,7 +15,7 @@ import (
 // emails, so that its duration does not reveal which it was.
 func TestUnknownSignIn(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
-		account := &access.Account{ID: store.NewID(), Name: "Acme", Locale: "en", CreatedAt: noon}
+		account := &access.Account{ID: uuid7.New(), Name: "Acme", Locale: "en", CreatedAt: noon}
 		if err := s.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertAccount(account) }); err != nil {
 			t.Fatal(err)
 		}
@@ -34,9 +35,9 @@ func TestUnknownSignIn(t *testing.T) {
 		for range 2 { // the first of all makes the row
 			known, knownWrites := work(func(tx *store.Tx) error {
 				return tx.AppendAudit(&audit.Event{
-					AccountID: account.ID, UserID: store.NewID(), At: noon, Code: audit.LoginFailed,
-					Actor:    audit.Actor{Type: audit.ByUser, ID: store.NewID(), Name: "a@b.example", Source: audit.FromPortal},
-					Target:   audit.Target{Type: audit.OnUser, ID: store.NewID()},
+					AccountID: account.ID, UserID: uuid7.New(), At: noon, Code: audit.LoginFailed,
+					Actor:    audit.Actor{Type: audit.ByUser, ID: uuid7.New(), Name: "a@b.example", Source: audit.FromPortal},
+					Target:   audit.Target{Type: audit.OnUser, ID: uuid7.New()},
 					Metadata: map[string]any{"reason": "wrong-password"},
 				})
 			})

@@ -7,6 +7,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/store/column"
 	"github.com/assayhq/assay/internal/store/db"
+	"github.com/assayhq/assay/internal/store/uuid7"
 )
 
 const endedOrders = `SELECT status, outcome, answer_time, due_at, ended_at, assignee_id FROM orders
@@ -36,7 +37,7 @@ const createdOrders = `SELECT COUNT(*) FROM orders WHERE id >= $1 AND id < $2 AN
 // of the primary key; the environment is hidden from the planner, which would otherwise read all Live orders.
 func (q Queries) CountCreatedOrders(ctx context.Context, from, to time.Time) (int64, error) {
 	return db.Value[int64](ctx, q.db, createdOrders,
-		FirstID(from.Add(-clockSlack)), FirstID(to.Add(clockSlack)), column.Micros(from), column.Micros(to))
+		uuid7.First(from.Add(-clockSlack)), uuid7.First(to.Add(clockSlack)), column.Micros(from), column.Micros(to))
 }
 
 // ClaimedOrders returns how many Live orders each staff user has claimed and not judged yet, by staff id.

@@ -16,6 +16,7 @@ import (
 	"github.com/assayhq/assay/internal/store/column"
 	"github.com/assayhq/assay/internal/store/db"
 	"github.com/assayhq/assay/internal/store/schema"
+	"github.com/assayhq/assay/internal/store/uuid7"
 )
 
 // ErrNotFound is returned by reads of a single row that does not exist in the caller's scope.
@@ -86,7 +87,7 @@ func openError(target string, err error) error {
 
 func newStore(opened *db.DB) *Store {
 	opened.Channels = channels
-	return &Store{Queries: Queries{opened.Queries}, db: opened, probe: NewID()}
+	return &Store{Queries: Queries{opened.Queries}, db: opened, probe: uuid7.New()}
 }
 
 // SealLogs sets the chain that entries of the audit log and of the log of administration are sealed with.

@@ -12,19 +12,20 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 )
 
 func TestUpdate(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
-		a := &access.Account{ID: store.NewID(), Name: "Acme", Locale: text.English, CreatedAt: time.UnixMicro(1).UTC()}
+		a := &access.Account{ID: uuid7.New(), Name: "Acme", Locale: text.English, CreatedAt: time.UnixMicro(1).UTC()}
 		insert := func(tx *store.Tx) error { return tx.InsertAccount(a) }
 		if err := s.Update(t.Context(), insert); err != nil {
 			t.Fatal(err)
 		}
 		t.Run("UniqueViolation", func(t *testing.T) {
 			b := *a
-			b.ID = store.NewID()
+			b.ID = uuid7.New()
 			if err := s.Update(t.Context(), func(tx *store.Tx) error {
 				return tx.InsertAccount(&b)
 			}); !errors.Is(err, store.ErrExists) {
@@ -33,7 +34,7 @@ func TestUpdate(t *testing.T) {
 		})
 		t.Run("RollsBackAlone", func(t *testing.T) {
 			boom := errors.New("boom")
-			b := &access.Account{ID: store.NewID(), Name: "Bolt", Locale: text.Japanese, CreatedAt: a.CreatedAt}
+			b := &access.Account{ID: uuid7.New(), Name: "Bolt", Locale: text.Japanese, CreatedAt: a.CreatedAt}
 			if err := s.Update(t.Context(), func(tx *store.Tx) error {
 				return errors.Join(tx.InsertAccount(b), boom)
 			}); !errors.Is(err, boom) {
@@ -79,7 +80,7 @@ func TestUpdateTogether(t *testing.T) {
 		accounts, errs := make([]*access.Account, calls), make([]error, calls)
 		for i := range calls {
 			accounts[i] = &access.Account{
-				ID: store.NewID(), Name: fmt.Sprint("Account ", i), Locale: text.English, CreatedAt: time.UnixMicro(1).UTC(),
+				ID: uuid7.New(), Name: fmt.Sprint("Account ", i), Locale: text.English, CreatedAt: time.UnixMicro(1).UTC(),
 			}
 			work.Go(func() {
 				tries := 0
@@ -108,7 +109,7 @@ func TestUpdateTogether(t *testing.T) {
 func TestSnapshot(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		insert := func(name string) {
-			a := &access.Account{ID: store.NewID(), Name: name, Locale: text.English, CreatedAt: time.UnixMicro(1)}
+			a := &access.Account{ID: uuid7.New(), Name: name, Locale: text.English, CreatedAt: time.UnixMicro(1)}
 			if err := s.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertAccount(a) }); err != nil {
 				t.Fatal(err)
 			}

@@ -18,6 +18,7 @@ import (
 	"github.com/assayhq/assay/client"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/outbox"
 )
 
@@ -112,7 +113,7 @@ func (w *webhookSite) endpoints(ctx context.Context, path string, n int) ([]*web
 	all := make([]*webhook.Endpoint, n)
 	for i := range all {
 		var err error
-		if all[i], err = w.outbox.Endpoint(ctx, fmt.Sprintf("%s%s/%d-%s", w.inbox.URL, path, i, store.NewID()),
+		if all[i], err = w.outbox.Endpoint(ctx, fmt.Sprintf("%s%s/%d-%s", w.inbox.URL, path, i, uuid7.New()),
 			nil); err != nil {
 			return nil, err
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/ratelimit"
 	"github.com/assayhq/assay/internal/service"
-	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 )
@@ -155,10 +155,10 @@ func TestRoute(t *testing.T) {
 func TestOrderNotFound(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		number := w.get(t, w.Mika, "/orders/"+w.queued(t)).text("order_number")
-		for _, id := range []string{store.NewID(), "x", "SKU-1", number, "%00", "%ff", strings.Repeat("a", 2000)} {
+		for _, id := range []string{uuid7.New(), "x", "SKU-1", number, "%00", "%ff", strings.Repeat("a", 2000)} {
 			w.get(t, w.Mika, "/orders/"+id).want(t, http.StatusNotFound, "order-not-found")
 		}
-		id := store.NewID()
+		id := uuid7.New()
 		for _, move := range []string{"claim", "release", "request_photos", "complete", "fail", "cancel"} {
 			w.post(t, w.Admin, "/orders/"+id+"/"+move, bodies[move]).want(t, http.StatusNotFound, "order-not-found")
 		}
@@ -273,10 +273,10 @@ func TestStaff(t *testing.T) {
 			}
 		})
 		t.Run("Unknown", func(t *testing.T) {
-			if _, err := w.Service.DeactivateStaff(ctx, access.Operator, store.NewID()); err == nil {
+			if _, err := w.Service.DeactivateStaff(ctx, access.Operator, uuid7.New()); err == nil {
 				t.Error("deactivated nobody")
 			}
-			if _, _, err := w.Service.RotateStaffToken(ctx, access.Operator, store.NewID(), nil); err == nil {
+			if _, _, err := w.Service.RotateStaffToken(ctx, access.Operator, uuid7.New(), nil); err == nil {
 				t.Error("gave nobody a token")
 			}
 			if _, err := w.Service.FindStaff(ctx, "nobody"); err == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/service"
-	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/must"
 )
 
@@ -174,7 +174,7 @@ func TestReassign(t *testing.T) {
 		t.Run("Refused", func(t *testing.T) {
 			gone := w.staff(t, "gone@example.com", "Gone", access.Reviewer)
 			must.NoError(t, second(w.Service.DeactivateStaff(t.Context(), access.Operator, gone.Staff.ID)))
-			nobody := &service.NewStaff{Staff: access.Staff{ID: store.NewID()}}
+			nobody := &service.NewStaff{Staff: access.Staff{ID: uuid7.New()}}
 			id := w.claimed(t, w.Mika)
 			for code, try := range map[string]func() (*service.OrderRecord, error){
 				"forbidden": func() (*service.OrderRecord, error) {
@@ -183,7 +183,7 @@ func TestReassign(t *testing.T) {
 				"validation-error":   func() (*service.OrderRecord, error) { return reassign(id, gone) },
 				"validation-error ":  func() (*service.OrderRecord, error) { return reassign(id, nobody) },
 				"invalid-transition": func() (*service.OrderRecord, error) { return reassign(w.waiting(t, w.Mika), w.Ren) },
-				"order-not-found":    func() (*service.OrderRecord, error) { return reassign(store.NewID(), w.Ren) },
+				"order-not-found":    func() (*service.OrderRecord, error) { return reassign(uuid7.New(), w.Ren) },
 			} {
 				if _, err := try(); fault.CodeOf(err) != code && fault.CodeOf(err)+" " != code {
 					t.Errorf("got %v, want %s", err, code)

@@ -25,6 +25,7 @@ import (
 	"github.com/assayhq/assay/internal/ratelimit"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/fakeclock"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/storetest"
@@ -100,7 +101,7 @@ func newWorld(t *testing.T, s *store.Store, change ...func(*service.Config, *des
 func (w *world) staff(t *testing.T, email, name string, role access.StaffRole) *service.NewStaff {
 	t.Helper()
 	n := &service.NewStaff{Token: access.NewStaffToken()}
-	n.Staff = access.Staff{ID: store.NewID(), Email: email, Name: name, Role: role, PasswordHash: "-", CreatedAt: start}
+	n.Staff = access.Staff{ID: uuid7.New(), Email: email, Name: name, Role: role, PasswordHash: "-", CreatedAt: start}
 	must.NoError(t, w.Store.Update(t.Context(), func(tx *store.Tx) error {
 		return tx.InsertStaff(&n.Staff, store.StaffToken{Hash: access.HashSecretKey(n.Token)})
 	}))
@@ -128,7 +129,7 @@ func (w *world) newCustomer(t *testing.T, name string) customer {
 	c.Live, c.LiveSecret = key(access.Live)
 	c.Test, _ = key(access.Test)
 	endpoint := &webhook.Endpoint{
-		ID: store.NewID(), Tenant: c.Live.Tenant, APIKeyID: c.Live.ID,
+		ID: uuid7.New(), Tenant: c.Live.Tenant, APIKeyID: c.Live.ID,
 		URL: "https://shop.example.com/hook", Events: webhook.Events, CreatedAt: start, SealedSecret: "sealed",
 	}
 	must.NoError(t, w.Store.Update(ctx, func(tx *store.Tx) error {

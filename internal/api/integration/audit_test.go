@@ -11,6 +11,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/integrationtest"
 )
 
@@ -114,7 +115,7 @@ func TestAudit_Filters(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		account := w.NewAccount(t)
 		start := w.Clock.Now()
-		user, order := store.NewID(), store.NewID()
+		user, order := uuid7.New(), uuid7.New()
 		person := audit.Actor{
 			Type: audit.ByUser, ID: user, Name: "Owner", Source: audit.FromPortal, IP: "203.0.113.9", UserAgent: "Mozilla",
 		}

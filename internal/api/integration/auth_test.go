@@ -9,6 +9,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/integrationtest"
 )
 
@@ -89,7 +90,7 @@ func expiringKey(t *testing.T, a *integrationtest.Account, at time.Time) string 
 	t.Helper()
 	secretKey := access.NewSecretKey(access.Test)
 	k := &access.Key{
-		ID: store.NewID(), Tenant: access.Tenant{AccountID: a.Account.ID, Environment: access.Test}, Name: "expiring",
+		ID: uuid7.New(), Tenant: access.Tenant{AccountID: a.Account.ID, Environment: access.Test}, Name: "expiring",
 		Hint: access.KeyHint(secretKey), Scopes: access.AllScopes, Limits: map[string]int{}, CreatedBy: a.OwnerID,
 		CreatedAt: a.World.Clock.Now(), ExpiresAt: &at,
 	}

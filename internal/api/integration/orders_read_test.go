@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/integrationtest"
 )
 
@@ -118,7 +118,7 @@ func TestOrderDetail(t *testing.T) {
 		})
 		t.Run("NotFound", func(t *testing.T) {
 			for _, id := range []string{
-				store.NewID(), "x", "-", "%20", ".", "..", "%2e%2e", "a%00b", "%FF", "%ED%A0%80", strings.Repeat("x", 101),
+				uuid7.New(), "x", "-", "%20", ".", "..", "%2e%2e", "a%00b", "%FF", "%ED%A0%80", strings.Repeat("x", 101),
 				strings.Repeat("x", 5000), "none%2Fnone", "*", "null", "{id}", "00000000-0000-0000-0000-000000000000",
 				"%27%20OR%201%3D1", "%25", "_",
 			} {
@@ -171,7 +171,7 @@ func TestOrderDetail_ExternalID(t *testing.T) {
 			hidden := w.Live(t).CreateID(t)
 			id := c.CreateID(t, obj{"external_id": hidden})
 			c.Get(t, "/orders/"+hidden).Is(t, "id", id)
-			unused := store.NewID()
+			unused := uuid7.New()
 			id = c.CreateID(t, obj{"external_id": unused})
 			c.Get(t, "/orders/"+unused).Is(t, "id", id)
 		})

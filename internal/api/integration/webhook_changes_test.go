@@ -6,6 +6,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/integrationtest"
 	"github.com/assayhq/assay/internal/testkit/must"
 )
@@ -55,7 +56,7 @@ func TestRotateSecret(t *testing.T) {
 		t.Run("Refused", func(t *testing.T) {
 			c.Post(t, path, obj{"secret": "x"}).Invalid(t, "secret unknown")
 			c.Post(t, "/webhooks/x/rotate_secret", nil).Refused(t, 400, "bad-request").Is(t, "details.field", "id")
-			c.Post(t, "/webhooks/"+store.NewID()+"/rotate_secret", nil).Refused(t, 404, "not-found")
+			c.Post(t, "/webhooks/"+uuid7.New()+"/rotate_secret", nil).Refused(t, 404, "not-found")
 		})
 		t.Run("OfOthers", func(t *testing.T) {
 			for _, other := range []*client{c.Account.Live(t), c.Account.Test(t), w.Live(t)} {
@@ -90,7 +91,7 @@ func TestPauseWebhook(t *testing.T) {
 			patch(t, c, id, obj{"paused": "yes"}).Invalid(t, "paused type")
 			patch(t, c, id, obj{"paused": nil}).Invalid(t, "paused required")
 			patch(t, c, "x", obj{"paused": true}).Refused(t, 400, "bad-request")
-			patch(t, c, store.NewID(), obj{"paused": true}).Refused(t, 404, "not-found")
+			patch(t, c, uuid7.New(), obj{"paused": true}).Refused(t, 404, "not-found")
 		})
 		t.Run("OfOthers", func(t *testing.T) {
 			for _, other := range []*client{c.Account.Test(t), c.Account.Live(t), w.Test(t)} {

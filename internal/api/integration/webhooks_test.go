@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/integrationtest"
 )
 
@@ -330,13 +330,13 @@ func TestListAndDeleteWebhooks(t *testing.T) {
 			c.Delete(t, "/webhooks/"+strings.ToUpper(id)).Want(t, 204)
 		})
 		t.Run("UnknownID", func(t *testing.T) {
-			account.Live(t).Delete(t, "/webhooks/"+store.NewID()).Refused(t, 404, "not-found")
+			account.Live(t).Delete(t, "/webhooks/"+uuid7.New()).Refused(t, 404, "not-found")
 		})
 		t.Run("InvalidID", func(t *testing.T) {
 			c := account.Live(t)
 			for _, id := range []string{
-				"x", "1", "%00", "%FF", "a%2Fb", "{" + store.NewID() + "}", strings.ReplaceAll(store.NewID(), "-", ""),
-				"urn:uuid:" + store.NewID(),
+				"x", "1", "%00", "%FF", "a%2Fb", "{" + uuid7.New() + "}", strings.ReplaceAll(uuid7.New(), "-", ""),
+				"urn:uuid:" + uuid7.New(),
 			} {
 				c.Delete(t, "/webhooks/"+id).Refused(t, 400, "bad-request").Is(t, "details.field", "id")
 			}

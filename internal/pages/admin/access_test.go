@@ -10,7 +10,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/pages/admin"
 	"github.com/assayhq/assay/internal/pages/desk"
-	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pagetest"
 	"github.com/assayhq/assay/internal/testkit/uitest"
@@ -144,7 +144,7 @@ func (w *world) fill(t *testing.T, path string) string {
 	t.Helper()
 	draft := func() string {
 		p := upload(w.AsStaff(t, w.Aoi), "c.yaml",
-			strings.Replace(string(demo.Catalog), "Chanel", "Chanel "+store.NewID()[30:], 1))
+			strings.Replace(string(demo.Catalog), "Chanel", "Chanel "+uuid7.New()[30:], 1))
 		p.Want(t, http.StatusSeeOther)
 		return p.Location[strings.LastIndex(p.Location, "/")+1:]
 	}
@@ -160,15 +160,15 @@ func (w *world) fill(t *testing.T, path string) string {
 		}, "{action}": func() string { return "x" },
 		"{delivery}": func() string { return w.failed(t) }, "{certificate}": func() string { return w.certificate(t) },
 		"{invitation}": func() string {
-			_, err := w.Service.InviteStaff(t.Context(), w.Aoi.Actor(access.Origin{}), "x"+store.NewID()+"@example.com", "X",
+			_, err := w.Service.InviteStaff(t.Context(), w.Aoi.Actor(access.Origin{}), "x"+uuid7.New()+"@example.com", "X",
 				access.Reviewer)
 			must.NoError(t, err)
 			open, err := w.Service.StaffInvitations(t.Context(), w.Aoi.Actor(access.Origin{}))
 			must.NoError(t, err)
 			return open[0].ID
 		},
-		"{approval}": store.NewID,
-		"{staff}":    func() string { return w.AddStaff(t, store.NewID()+"@example.com", "Some One", access.Reviewer).ID },
+		"{approval}": uuid7.New,
+		"{staff}":    func() string { return w.AddStaff(t, uuid7.New()+"@example.com", "Some One", access.Reviewer).ID },
 	} {
 		if strings.Contains(path, name) {
 			path = strings.ReplaceAll(path, name, value())

@@ -10,16 +10,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/assayhq/assay/internal/testkit/pagetest"
-
 	"github.com/assayhq/assay/internal/demo"
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/service"
-	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/pagetest"
 	"github.com/assayhq/assay/internal/testkit/shop"
 )
 
@@ -92,13 +91,13 @@ func TestAccounts(t *testing.T) {
 				"not a valid choice")
 	})
 	t.Run("Unknown", func(t *testing.T) {
-		for _, id := range []string{store.NewID(), "x", "%00", "new/keys"} {
+		for _, id := range []string{uuid7.New(), "x", "%00", "new/keys"} {
 			v.Get("/desk/admin/accounts/"+id).Want(t, http.StatusNotFound)
 		}
 	})
 	t.Run("UserLink", func(t *testing.T) {
 		v.Post("/desk/admin/accounts/"+w.Account.ID+"/users/"+w.Owner.ID+"/password").Want(t, http.StatusOK, "/portal/reset")
-		v.Post("/desk/admin/accounts/"+w.Account.ID+"/users/"+store.NewID()+"/password").Want(t, http.StatusNotFound)
+		v.Post("/desk/admin/accounts/"+w.Account.ID+"/users/"+uuid7.New()+"/password").Want(t, http.StatusNotFound)
 		if p := v.Get("/desk/admin/system").Want(t, http.StatusOK); strings.Contains(p.Body, "Pending mail") {
 			t.Error("the page tells of mail that is never sent")
 		}
@@ -342,7 +341,7 @@ func TestStaff(t *testing.T) {
 		}
 		v.Get("/desk").Want(t, http.StatusOK) // sessions go on
 	})
-	t.Run("Unknown", func(t *testing.T) { v.Get("/desk/admin/staff/"+store.NewID()).Want(t, http.StatusNotFound) })
+	t.Run("Unknown", func(t *testing.T) { v.Get("/desk/admin/staff/"+uuid7.New()).Want(t, http.StatusNotFound) })
 }
 
 func TestDeliveries(t *testing.T) {
@@ -354,7 +353,7 @@ func TestDeliveries(t *testing.T) {
 	v.Get("/desk/admin/deliveries?account=nobody&endpoint=x&order=AS-0").
 		Want(t, http.StatusOK, "No account with this name", "This is not a valid ID", "Order not found")
 	v.Get("/desk/admin/deliveries/"+id).Want(t, http.StatusOK, "503", "&lt;b&gt;down", "order-outcome", "120 ms")
-	v.Get("/desk/admin/deliveries/"+store.NewID()).Want(t, http.StatusNotFound)
+	v.Get("/desk/admin/deliveries/"+uuid7.New()).Want(t, http.StatusNotFound)
 	v.Follow(v.Post("/desk/admin/deliveries/"+id+"/redeliver")).
 		Want(t, http.StatusOK, ">Retrying<", "Resending 1 delivery.")
 	v.Follow(v.Post("/desk/admin/deliveries/"+id+"/redeliver")).Want(t, http.StatusOK, "still pending")

@@ -7,6 +7,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/integrationtest"
 	"github.com/assayhq/assay/internal/testkit/must"
 )
@@ -16,7 +17,7 @@ func TestPauseAnswerTime(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *integrationtest.World) {
 		ctx := t.Context()
 		boss := &access.Staff{
-			ID: store.NewID(), Email: "boss@example.com", Name: "Boss", Role: access.Admin, PasswordHash: "$none$",
+			ID: uuid7.New(), Email: "boss@example.com", Name: "Boss", Role: access.Admin, PasswordHash: "$none$",
 			CreatedAt: w.Clock.Now(),
 		}
 		must.NoError(t, w.Store.Update(ctx, func(tx *store.Tx) error {

@@ -11,6 +11,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pagetest"
 )
@@ -26,7 +27,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{World: pagetest.New(t)}
-	id := store.NewID()
+	id := uuid7.New()
 	w.Endpoint = &webhook.Endpoint{
 		ID: id, Tenant: w.Test.Tenant, APIKeyID: w.Test.ID, Name: "erp",
 		URL: "https://erp.example/hook", Events: []webhook.Event{webhook.OrderOutcome, webhook.UpdatePhotos},

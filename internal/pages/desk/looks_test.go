@@ -5,13 +5,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/assayhq/assay/internal/testkit/uitest"
-	"github.com/chromedp/chromedp"
-	"github.com/chromedp/chromedp/kb"
 )
 
 // noPages are the addresses that answer with something else than a page, or with one that is reached by a flow only.
@@ -43,7 +45,7 @@ func TestPages(t *testing.T) {
 	photos, err := w.Store.OrderPhotos(t.Context(), held)
 	must.NoError(t, err)
 	passkey := &access.Passkey{
-		ID: store.NewID(), Audience: access.Desk, UserID: w.Aoi.ID, Name: "Work laptop", CredentialID: []byte("credential"),
+		ID: uuid7.New(), Audience: access.Desk, UserID: w.Aoi.ID, Name: "Work laptop", CredentialID: []byte("credential"),
 		PublicKey: []byte("key"), AAGUID: "00000000-0000-0000-0000-000000000000", CreatedAt: w.Clock.Now(),
 	}
 	must.NoError(t, w.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertPasskey(passkey) }))

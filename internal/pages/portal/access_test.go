@@ -10,7 +10,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/order"
-	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pagetest"
 )
@@ -45,10 +45,10 @@ func (w *world) targetOf(t *testing.T, u *access.User, pattern string) string {
 	case strings.Contains(path, "/keys/{id}"):
 		return fill("id", w.key(t, access.Test).ID)
 	case strings.Contains(path, "/invitations/{id}"):
-		_, id := w.invitation(t, "new-"+store.NewID()+"@acme.example", access.Viewer)
+		_, id := w.invitation(t, "new-"+uuid7.New()+"@acme.example", access.Viewer)
 		return fill("id", id)
 	case strings.Contains(path, "/users/{id}"):
-		return fill("id", w.AddUser(t, w.Account.ID, "member-"+store.NewID()+"@acme.example", access.Viewer).ID)
+		return fill("id", w.AddUser(t, w.Account.ID, "member-"+uuid7.New()+"@acme.example", access.Viewer).ID)
 	case strings.Contains(path, "/activity/{seq}"):
 		n, err := w.Store.EventCount(t.Context(), audit.PortalLog, w.Account.ID)
 		must.NoError(t, err)
@@ -62,7 +62,7 @@ func (w *world) targetOf(t *testing.T, u *access.User, pattern string) string {
 	case strings.Contains(path, "/passkeys/{id}"):
 		return fill("id", w.passkey(t, u).ID)
 	case strings.Contains(path, "/sessions/{id}"):
-		return fill("id", store.NewID())
+		return fill("id", uuid7.New())
 	}
 	if strings.Contains(path, "{") {
 		t.Fatalf("the test has no target for %s", pattern)

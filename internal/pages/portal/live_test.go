@@ -10,6 +10,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/assayhq/assay/internal/testkit/uitest"
@@ -98,7 +99,7 @@ func TestLive(t *testing.T) {
 		b.AwaitGone(".attempts")
 		due, err := w.Store.DueDeliveries(t.Context(), d.EndpointID, store.Place{}, w.Clock.Now(), 1)
 		must.NoError(t, err)
-		must.NoError(t, w.Store.RecordAttempts(t.Context(), store.NewID(), []store.AttemptResult{{
+		must.NoError(t, w.Store.RecordAttempts(t.Context(), uuid7.New(), []store.AttemptResult{{
 			Attempt:    webhook.Attempt{DeliveryID: id, Number: 1, At: w.Clock.Now(), HTTPStatus: 204},
 			EndpointID: d.EndpointID, DueAt: due[0].DueAt,
 		}}))

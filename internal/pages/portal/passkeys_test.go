@@ -5,13 +5,14 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/must"
 )
 
 // passkey gives a user a passkey of no device, for pages that only show it.
 func (w *world) passkey(t *testing.T, u *access.User) *access.Passkey {
 	t.Helper()
-	id := store.NewID()
+	id := uuid7.New()
 	k := &access.Passkey{
 		ID: id, Audience: access.Portal, UserID: u.ID, Name: "Vault 7 laptop", CredentialID: []byte("credential " + id),
 		PublicKey:      []byte("key"),

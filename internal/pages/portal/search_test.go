@@ -7,7 +7,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
-	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/assayhq/assay/internal/testkit/pagetest"
@@ -43,7 +43,7 @@ func TestSearch(t *testing.T) {
 		for range 2 {
 			w.captureLink(t, access.Test)
 		}
-		for _, text := range []string{"", " ", "x", "\x00", "\xff", "%", "' OR 1=1", store.NewID(), w.Developer.Email} {
+		for _, text := range []string{"", " ", "x", "\x00", "\xff", "%", "' OR 1=1", uuid7.New(), w.Developer.Email} {
 			find(v, "test", text).Want(t, http.StatusOK)
 			v.Get("/portal/test/orders?q="+url.QueryEscape(text)).Want(t, http.StatusOK)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pagetest"
 )
@@ -40,7 +41,7 @@ func (w *world) key(t *testing.T, env access.Environment) *access.Key {
 // endpoint makes a webhook endpoint of the account, of a key of its own.
 func (w *world) endpoint(t *testing.T, env access.Environment) *webhook.Endpoint {
 	t.Helper()
-	u, problem := webhook.CheckURL("url", "https://127.0.0.1:1999/hook-"+store.NewID())
+	u, problem := webhook.CheckURL("url", "https://127.0.0.1:1999/hook-"+uuid7.New())
 	if problem != nil {
 		t.Fatal(problem)
 	}
@@ -89,7 +90,7 @@ func (w *world) use(t *testing.T, k *access.Key, at time.Time, requests int, rou
 	t.Helper()
 	block := requestlog.NewBlock(k.Tenant)
 	for i := range requests {
-		id := uuid.MustParse(store.FirstID(at))
+		id := uuid.MustParse(uuid7.First(at))
 		id[15] = byte(i)
 		block.Add(&requestlog.Entry{ID: id, Tenant: k.Tenant, KeyID: k.ID, Method: "GET", Route: route, Status: 200})
 	}
@@ -109,7 +110,7 @@ func (w *world) attempted(t *testing.T) *webhook.Endpoint {
 			if d.ID != id {
 				continue
 			}
-			must.NoError(t, w.Store.RecordAttempts(t.Context(), store.NewID(), []store.AttemptResult{{
+			must.NoError(t, w.Store.RecordAttempts(t.Context(), uuid7.New(), []store.AttemptResult{{
 				Attempt: webhook.Attempt{
 					DeliveryID: id, Number: 1, At: w.Clock.Now().Add(-time.Duration(n) * 20 * time.Hour), HTTPStatus: 200 + 151*n,
 				},

@@ -11,6 +11,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/letter"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 )
 
 // ResetRequest is the kind of a queued row that is no mail yet: somebody has asked for a link to choose a new password.
@@ -91,7 +92,7 @@ func (g *SignIn) MakeLink(tx *store.Tx, l *access.Link) (address string, err err
 	}
 	token := access.NewSessionToken()
 	hash, _ := access.HashSessionToken(token)
-	l.ID, l.Audience, l.CreatedAt = store.NewID(), g.audience, g.now()
+	l.ID, l.Audience, l.CreatedAt = uuid7.New(), g.audience, g.now()
 	l.ExpiresAt = l.CreatedAt.Add(life)
 	return g.Host.Address() + "/" + string(g.audience) + path + "?token=" + token, tx.InsertLink(l, hash)
 }
@@ -179,7 +180,7 @@ func (g *SignIn) joinAccount(
 		return "", err
 	}
 	u := &access.User{
-		ID: store.NewID(), AccountID: l.AccountID, Email: l.Email, Role: role, PasswordHash: hash, CreatedAt: g.now(),
+		ID: uuid7.New(), AccountID: l.AccountID, Email: l.Email, Role: role, PasswordHash: hash, CreatedAt: g.now(),
 	}
 	if err := tx.InsertUser(u); err != nil {
 		return "", err
@@ -190,7 +191,7 @@ func (g *SignIn) joinAccount(
 // joinStaff makes a staff user, who has no token for the desk API until one is made.
 func (g *SignIn) joinStaff(tx *store.Tx, l *access.Link, hash string, from access.Origin) (string, error) {
 	s := &access.Staff{
-		ID: store.NewID(), Email: l.Email, Name: l.Name, Role: access.StaffRole(l.Role),
+		ID: uuid7.New(), Email: l.Email, Name: l.Name, Role: access.StaffRole(l.Role),
 		PasswordHash: hash, CreatedAt: g.now(),
 	}
 	if err := tx.InsertStaff(s, store.StaffToken{}); err != nil {

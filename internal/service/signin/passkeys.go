@@ -6,14 +6,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-webauthn/webauthn/protocol"
+	"github.com/go-webauthn/webauthn/webauthn"
+	"github.com/google/uuid"
+
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/letter"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
-	"github.com/go-webauthn/webauthn/protocol"
-	"github.com/go-webauthn/webauthn/webauthn"
-	"github.com/google/uuid"
+	"github.com/assayhq/assay/internal/store/uuid7"
 )
 
 // Passkeys returns the passkeys of a person, the oldest first.
@@ -23,7 +25,7 @@ func (g *SignIn) Passkeys(ctx context.Context, userID string) ([]*access.Passkey
 
 // PasskeyOf returns a passkey of the person, or PasskeyNotFound.
 func (g *SignIn) PasskeyOf(ctx context.Context, userID, id string) (*access.Passkey, error) {
-	id, ok := store.ParseID(id)
+	id, ok := uuid7.Parse(id)
 	if !ok {
 		return nil, PasskeyNotFound
 	}
@@ -136,7 +138,7 @@ func (g *SignIn) newPasskey(who *access.Person, name string, made *webauthn.Cred
 		aaguid = uuid.Nil
 	}
 	k := &access.Passkey{
-		ID: store.NewID(), Audience: g.audience, UserID: who.ID, Name: name, CredentialID: made.ID, PublicKey: made.PublicKey,
+		ID: uuid7.New(), Audience: g.audience, UserID: who.ID, Name: name, CredentialID: made.ID, PublicKey: made.PublicKey,
 		SignCount: made.Authenticator.SignCount, BackupEligible: made.Flags.BackupEligible, BackedUp: made.Flags.BackupState,
 		AAGUID: aaguid.String(), CreatedAt: g.now(),
 	}

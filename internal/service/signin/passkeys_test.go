@@ -10,7 +10,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/service/signin"
-	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/device"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/shop"
@@ -57,7 +57,7 @@ func (w *world) refused(t *testing.T, err error, want *fault.Error, reason strin
 // colleague is another person, with a passkey on a device.
 func (w *world) colleague(t *testing.T) (*access.Person, *device.Device) {
 	t.Helper()
-	who := w.person(t, "member-"+store.NewID()+"@acme.example", access.Reviewer, access.Viewer)
+	who := w.person(t, "member-"+uuid7.New()+"@acme.example", access.Reviewer, access.Viewer)
 	session := w.start(t, who)
 	d := &device.Device{Origin: address, Counts: true}
 	asked, err := w.BeginNewPasskey(t.Context(), who, "Their phone", with(password), session.ID, origin)
@@ -142,7 +142,7 @@ func TestPasskeyChange(t *testing.T) {
 		t.Run("OfOthers", func(t *testing.T) {
 			k := w.add(t, &device.Device{Origin: address})
 			colleague, _ := w.colleague(t)
-			for _, id := range []string{k.ID, store.NewID(), "x", ""} {
+			for _, id := range []string{k.ID, uuid7.New(), "x", ""} {
 				_, err := w.PasskeyOf(t.Context(), colleague.ID, id)
 				for _, err := range []error{
 					err, w.RenamePasskey(t.Context(), colleague, id, "Mine", origin),

@@ -10,6 +10,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/letter"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/ttlcache"
 )
 
@@ -38,7 +39,7 @@ func (s *SessionStore) StartSession(
 ) (session *access.Session, token string, err error) {
 	now := s.config.now()
 	session = &access.Session{
-		ID: store.NewID(), Audience: audience, UserID: userID, IP: from.IP, UserAgent: from.Agent(), CreatedAt: now,
+		ID: uuid7.New(), Audience: audience, UserID: userID, IP: from.IP, UserAgent: from.Agent(), CreatedAt: now,
 		ConfirmedAt: now, Factor: from.Factor,
 	}
 	session = session.Seen(now)

@@ -10,6 +10,7 @@ import (
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/service/signin"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 )
@@ -27,7 +28,7 @@ func eachSignIns(t *testing.T, f func(t *testing.T, s *signIns)) {
 		s.Service = service.New(service.Config{
 			Store: st, Now: func() time.Time { return s.clock }, Log: slog.New(slog.DiscardHandler),
 		})
-		account := &access.Account{ID: store.NewID(), Name: "Acme", Locale: "en", CreatedAt: s.clock}
+		account := &access.Account{ID: uuid7.New(), Name: "Acme", Locale: "en", CreatedAt: s.clock}
 		must.NoError(t, st.Update(t.Context(), func(tx *store.Tx) error {
 			if err := tx.InsertAccount(account); err != nil {
 				return err

@@ -13,6 +13,7 @@ import (
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/service/signin"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/device"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
@@ -76,13 +77,13 @@ func (w *world) person(t *testing.T, email string, staff access.StaffRole, user 
 	must.NoError(t, w.Store.Update(t.Context(), func(tx *store.Tx) error {
 		if w.audience == access.Desk {
 			s := &access.Staff{
-				ID: store.NewID(), Email: email, Name: "Hana", Role: staff, PasswordHash: passwordHash(), CreatedAt: w.Clock.Now(),
+				ID: uuid7.New(), Email: email, Name: "Hana", Role: staff, PasswordHash: passwordHash(), CreatedAt: w.Clock.Now(),
 			}
 			who = s.Person()
 			return tx.InsertStaff(s, store.StaffToken{})
 		}
 		u := &access.User{
-			ID: store.NewID(), AccountID: w.Account.ID, Email: email, Role: user,
+			ID: uuid7.New(), AccountID: w.Account.ID, Email: email, Role: user,
 			PasswordHash: passwordHash(), CreatedAt: w.Clock.Now(),
 		}
 		who = u.Person()

@@ -15,6 +15,7 @@ import (
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/dump"
 	"github.com/assayhq/assay/internal/store/schema"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/shop"
@@ -129,7 +130,7 @@ func TestLoad_Refusals(t *testing.T) {
 			{"MoreAfterTheEnd", good + "[]\n", nil},
 			{"UnknownColumn", strings.Replace(good, `"locale"`, `"tongue"`, 1), nil},
 			{"TextForNumber", strings.Replace(good, `,1000,1000,`, `,"1000",1000,`, 1), nil},
-			{"BrokenReference", strings.Replace(good, `["`+s.Account.ID+`","`, `["`+store.NewID()+`","`, 1), nil},
+			{"BrokenReference", strings.Replace(good, `["`+s.Account.ID+`","`, `["`+uuid7.New()+`","`, 1), nil},
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				if c.text == good {

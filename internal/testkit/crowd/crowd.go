@@ -14,6 +14,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 )
 
@@ -147,7 +148,7 @@ func (w *Wish) batch(tx *store.Tx, status order.Status, start time.Time) error {
 		at := start.Add(w.pace() * time.Duration(i))
 		due, sku := at.Add(24*time.Hour), "SKU-"+strconv.Itoa(i)
 		o := &order.Order{
-			ID:          store.NewID(),
+			ID:          uuid7.New(),
 			AccountID:   w.AccountID,
 			Environment: access.Live,
 			APIKeyID:    w.KeyID,

@@ -12,6 +12,7 @@ import (
 	"github.com/assayhq/assay/internal/ratelimit"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 )
 
 // Account is a customer with an owner. It has the usual Test credits and LiveCredits.
@@ -39,8 +40,8 @@ func (w *World) NewAccountIn(t testing.TB, locale text.Locale) *Account {
 	name := "account-" + strings.ToLower(rand.Text())
 	now := w.Clock.Now()
 	a := &Account{
-		World: w, OwnerID: store.NewID(),
-		Account: &access.Account{ID: store.NewID(), Name: name, Locale: locale, CreatedAt: now},
+		World: w, OwnerID: uuid7.New(),
+		Account: &access.Account{ID: uuid7.New(), Name: name, Locale: locale, CreatedAt: now},
 	}
 	owner := &access.User{
 		ID: a.OwnerID, AccountID: a.Account.ID, Email: name + "@example.com", Role: access.Owner, PasswordHash: noPassword,

@@ -6,6 +6,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/must"
 )
 
@@ -14,7 +15,7 @@ func (w *World) reviewer(t testing.TB) access.Actor {
 	t.Helper()
 	w.staffOnce.Do(func() {
 		s := &access.Staff{
-			ID: store.NewID(), Email: "desk@example.com", Name: "Desk", Role: access.Admin, PasswordHash: noPassword,
+			ID: uuid7.New(), Email: "desk@example.com", Name: "Desk", Role: access.Admin, PasswordHash: noPassword,
 			CreatedAt: w.Clock.Now(),
 		}
 		err := w.Store.Update(t.Context(), func(tx *store.Tx) error {

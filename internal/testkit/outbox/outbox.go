@@ -13,6 +13,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 )
 
@@ -36,16 +37,16 @@ func New(ctx context.Context, s *store.Store) (*Outbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	id, now := store.NewID(), time.UnixMicro(1_700_000_000_000_000).UTC()
+	id, now := uuid7.New(), time.UnixMicro(1_700_000_000_000_000).UTC()
 	o := &Outbox{
 		Store: s, Secrets: box,
 		Account: &access.Account{ID: id, Name: "Account " + id, Locale: text.English, CreatedAt: now},
 	}
 	owner := &access.User{
-		ID: store.NewID(), AccountID: id, Email: id + "@example.com", Role: access.Owner, PasswordHash: "-", CreatedAt: now,
+		ID: uuid7.New(), AccountID: id, Email: id + "@example.com", Role: access.Owner, PasswordHash: "-", CreatedAt: now,
 	}
 	o.Key = &access.Key{
-		ID: store.NewID(), Tenant: access.Tenant{AccountID: id, Environment: access.Test}, Name: "key",
+		ID: uuid7.New(), Tenant: access.Tenant{AccountID: id, Environment: access.Test}, Name: "key",
 		Scopes: access.AllScopes, Limits: map[string]int{}, CreatedBy: owner.ID, CreatedAt: now,
 	}
 	err = s.Update(ctx, func(tx *store.Tx) error {
@@ -63,7 +64,7 @@ func New(ctx context.Context, s *store.Store) (*Outbox, error) {
 // Endpoint registers an endpoint for both events. oauth is nil for signed deliveries.
 func (o *Outbox) Endpoint(ctx context.Context, url string, oauth *webhook.OAuth) (*webhook.Endpoint, error) {
 	e := &webhook.Endpoint{
-		ID: store.NewID(), Tenant: o.Key.Tenant, APIKeyID: o.Key.ID, URL: url,
+		ID: uuid7.New(), Tenant: o.Key.Tenant, APIKeyID: o.Key.ID, URL: url,
 		Events: webhook.Events, CreatedAt: o.Account.CreatedAt, OAuth: oauth,
 	}
 	e.SealedSecret = o.Secrets.Seal(Secret, e.ID)
@@ -102,7 +103,7 @@ func (o *Outbox) Queue(
 
 // event returns a delivery with a body of typical size.
 func event(endpointID string, n int, due time.Time) *webhook.Delivery {
-	id := store.NewID()
+	id := uuid7.New()
 	body := fmt.Appendf(nil, `{"webhook_event":"order-outcome","delivery_id":%q,"number":%d,"padding":%q}`, id, n, padding)
 	return &webhook.Delivery{ID: id, EndpointID: endpointID, Event: webhook.OrderOutcome, Body: body, CreatedAt: due}
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/assayhq/assay/internal/testkit/storetest"
@@ -164,7 +165,7 @@ func (w *World) addUsers(t testing.TB) {
 func (w *World) AddUser(t testing.TB, accountID, email string, role access.Role) *access.User {
 	t.Helper()
 	u := &access.User{
-		ID: store.NewID(), AccountID: accountID, Email: email, Role: role,
+		ID: uuid7.New(), AccountID: accountID, Email: email, Role: role,
 		PasswordHash: passwordHash(), CreatedAt: w.Clock.Now(),
 	}
 	must.NoError(t, w.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertUser(u) }))
@@ -175,7 +176,7 @@ func (w *World) AddUser(t testing.TB, accountID, email string, role access.Role)
 func (w *World) AddStaff(t testing.TB, email, name string, role access.StaffRole) *access.Staff {
 	t.Helper()
 	s := &access.Staff{
-		ID: store.NewID(), Email: email, Name: name, Role: role, PasswordHash: passwordHash(), CreatedAt: w.Clock.Now(),
+		ID: uuid7.New(), Email: email, Name: name, Role: role, PasswordHash: passwordHash(), CreatedAt: w.Clock.Now(),
 	}
 	token := access.HashSecretKey(access.NewStaffToken())
 	must.NoError(t, w.Store.Update(t.Context(), func(tx *store.Tx) error {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/assayhq/assay/internal/pause"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 )
 
 // announceInterval is the minimum time between announcements.
@@ -23,7 +24,7 @@ type Announcer struct {
 
 // NewAnnouncer returns an announcer; Run starts it.
 func NewAnnouncer(s *store.Store, log *slog.Logger) *Announcer {
-	return &Announcer{store: s, log: log, node: store.NewID(), now: make(chan struct{}, 1)}
+	return &Announcer{store: s, log: log, node: uuid7.New(), now: make(chan struct{}, 1)}
 }
 
 // Name implements the worker interface.

@@ -15,6 +15,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/netguard"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/hostile"
 	"github.com/assayhq/assay/internal/testkit/wire"
 )
@@ -29,7 +30,7 @@ func port(t testing.TB, server *httptest.Server) string {
 }
 
 func example() *store.QueuedDelivery {
-	return &store.QueuedDelivery{Place: store.Place{ID: store.NewID()}, Event: webhook.UpdatePhotos, Body: []byte("{}")}
+	return &store.QueuedDelivery{Place: store.Place{ID: uuid7.New()}, Event: webhook.UpdatePhotos, Body: []byte("{}")}
 }
 
 // attempt makes an attempt to deliver the example.
@@ -251,12 +252,12 @@ func TestHostileHosts(t *testing.T) {
 			t.Errorf("%s does not get as far as to be dialled: %v", target, err)
 			continue
 		}
-		if a := try(&webhook.Endpoint{ID: store.NewID(), URL: target}); a.Failure != webhook.FailureUnsafe &&
+		if a := try(&webhook.Endpoint{ID: uuid7.New(), URL: target}); a.Failure != webhook.FailureUnsafe &&
 			a.Failure != webhook.FailureUnresolvable {
 			t.Errorf("%s as url: %+v", target, a)
 		}
 		if a := try(&webhook.Endpoint{
-			ID: store.NewID(), URL: "https://example.com/", OAuth: &webhook.OAuth{TokenURL: target, ClientID: "id"},
+			ID: uuid7.New(), URL: "https://example.com/", OAuth: &webhook.OAuth{TokenURL: target, ClientID: "id"},
 		}); a.Failure != webhook.FailureToken {
 			t.Errorf("%s as token_url: %+v", target, a)
 		}

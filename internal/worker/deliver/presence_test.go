@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 )
 
 // TestPresence checks that all senders choose the same node for an endpoint, that endpoints are spread evenly, and
@@ -14,7 +14,7 @@ func TestPresence(t *testing.T) {
 	owner := make(map[string]string)
 	var nodes []string
 	for n := 1; n <= 6; n++ {
-		nodes = append(nodes, store.NewID())
+		nodes = append(nodes, uuid7.New())
 		p := new(presence)
 		if !p.set(nodes) || p.set(nodes) {
 			t.Error("news is not told from what is known")

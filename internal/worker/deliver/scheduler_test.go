@@ -7,8 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/assayhq/assay/internal/store"
 	"pgregory.net/rapid"
+
+	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 )
 
 func heads(due time.Time, ids ...string) []store.QueueHead {
@@ -30,7 +32,7 @@ func (s *scheduler) give(id string, n int, now time.Time) {
 	q.checkedAt, q.leaseUntil = now, now.Add(time.Hour)
 	read := make([]*store.QueuedDelivery, n)
 	for i := range read {
-		read[i] = &store.QueuedDelivery{Place: store.Place{DueAt: noon, ID: store.NewID()}}
+		read[i] = &store.QueuedDelivery{Place: store.Place{DueAt: noon, ID: uuid7.New()}}
 	}
 	s.add(q, read)
 }

@@ -8,13 +8,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
 	"github.com/assayhq/assay/internal/buildinfo"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
 	"github.com/assayhq/assay/internal/testkit/storetest"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
 func TestSignedDelivery(t *testing.T) {
@@ -132,7 +134,7 @@ func TestLeaseRecovery(t *testing.T) {
 		e := w.endpoint(r.URL)
 		d := w.queue(1, e)[0]
 		w.update(func(tx *store.Tx) error { // a sender that crashes during the attempt
-			_, err := tx.LeaseQueues(store.NewID(), []string{e.ID}, noon, noon.Add(30*time.Second))
+			_, err := tx.LeaseQueues(uuid7.New(), []string{e.ID}, noon, noon.Add(30*time.Second))
 			return err
 		})
 		s := w.start(r, nil)
@@ -161,11 +163,11 @@ func TestClockBehind(t *testing.T) {
 		e := w.endpoint(r.URL)
 		w.queue(3, e)
 		w.update(func(tx *store.Tx) error { // by a sender that crashed
-			_, err := tx.LeaseQueues(store.NewID(), []string{e.ID}, noon, noon.Add(20*time.Second))
+			_, err := tx.LeaseQueues(uuid7.New(), []string{e.ID}, noon, noon.Add(20*time.Second))
 			return err
 		})
 		w.update(func(tx *store.Tx) error {
-			_, err := tx.SenderSeen(store.NewID(), noon, noon.Add(-presenceLifetime))
+			_, err := tx.SenderSeen(uuid7.New(), noon, noon.Add(-presenceLifetime))
 			return err
 		})
 		w.clock.Advance(-time.Hour)
@@ -183,7 +185,7 @@ func TestSharedClock(t *testing.T) {
 	r := newReceiver(t, w.clock, nil)
 	e := w.endpoint(r.URL)
 	w.queue(1, e)
-	holder := store.NewID() // another sender that is at work, by the clock of the database
+	holder := uuid7.New() // another sender that is at work, by the clock of the database
 	lease := func() (leased []string) {
 		w.update(func(tx *store.Tx) error {
 			now, err := tx.Clock()
@@ -369,7 +371,7 @@ func TestUnreadableSecret(t *testing.T) {
 	r := newReceiver(t, w.clock, nil)
 	e := w.endpoint(r.URL)
 	broken := *e
-	broken.ID, broken.URL = store.NewID(), r.URL+"/broken" // the secret is sealed for the other endpoint
+	broken.ID, broken.URL = uuid7.New(), r.URL+"/broken" // the secret is sealed for the other endpoint
 	w.update(func(tx *store.Tx) error { return tx.InsertEndpoint(&broken, broken.URL) })
 	all := w.queue(1, e, &broken)
 	w.start(r, nil)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 )
 
 const (
@@ -31,7 +32,7 @@ type Lease struct {
 
 // New returns the lease of a task for this node.
 func New(s *store.Store, task string, log *slog.Logger) *Lease {
-	return &Lease{store: s, task: task, holder: store.NewID(), log: log}
+	return &Lease{store: s, task: task, holder: uuid7.New(), log: log}
 }
 
 // Task names the task.
