@@ -185,8 +185,10 @@ func (s *Store) FillDeliveries(ctx context.Context, n int) error {
 func (s *Store) PartitionPlans(ctx context.Context) (map[string]string, error) {
 	const of = " WHERE d.account_id = $2 AND d.environment = $3 AND d.id < $4 ORDER BY d.id DESC LIMIT $1"
 	return s.explain(ctx, map[string]explained{
-		"one": {"ANALYZE SELECT " + deliveryColumns + ", d.body" + deliveryTables + " WHERE d.id = $1",
-			[]any{uuid7.New()}},
+		"one": {
+			"ANALYZE SELECT " + deliveryColumns + ", d.body" + deliveryTables + " WHERE d.id = $1",
+			[]any{uuid7.New()},
+		},
 		"attempts": {"ANALYZE SELECT number FROM delivery_attempts WHERE delivery_id = $1 AND kept = 1", []any{uuid7.New()}},
 		"list":     {"SELECT " + deliveryColumns + deliveryTables + of, []any{20, "a", "live", uuid7.New()}},
 		"due":      {dueDeliveries(32), []any{uuid7.New(), int64(1), uuid7.New(), int64(2)}},
