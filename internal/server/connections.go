@@ -12,8 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/assayhq/assay/internal/host"
-
 	"github.com/assayhq/assay/internal/httpx"
 )
 
@@ -28,9 +26,6 @@ const (
 	// opsConnections is kept for operators, whatever happens at the other listeners.
 	opsConnections = 64
 )
-
-// descriptorLimit returns how many files and connections the process may have open.
-func descriptorLimit() int { return host.OpenFiles() }
 
 // reserve is how many descriptors are kept for what is not a client: database, files and deliveries, but not more than
 // half of all.

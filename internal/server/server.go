@@ -19,6 +19,7 @@ import (
 	"github.com/assayhq/assay/internal/api/desk"
 	"github.com/assayhq/assay/internal/api/integration"
 	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/host"
 	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/media"
@@ -117,7 +118,7 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 		return nil, err
 	}
 	s.checks = s.readyChecks()
-	s.clients = newConnections(set.connectionLimit(descriptorLimit()), set.MaxConnectionsPerAddress, set.TrustedProxies,
+	s.clients = newConnections(set.connectionLimit(host.OpenFiles()), set.MaxConnectionsPerAddress, set.TrustedProxies,
 		app.Log)
 	s.admit = app.Store.Admit
 	s.metrics.registry.MustRegister(&stateMetrics{s})

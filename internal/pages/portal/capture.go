@@ -89,11 +89,9 @@ func (p *Portal) showNewCaptureLink(
 	return p.pages.Render(w, r, ui.Page{Template: "capture_link_new", Data: v})
 }
 
-func (p *Portal) createCaptureLink(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
+func (p *Portal) createCaptureLink(
+	w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment, form *ui.Form,
+) error {
 	v, err := p.newCaptureView(r, who, env, form)
 	if err != nil {
 		return err
@@ -121,13 +119,8 @@ func (p *Portal) captureLinkOf(form *ui.Form) service.NewCaptureLink {
 		form.Fail("external_id", "ui.problem.max_length")
 	}
 	if n.ReturnURL != "" {
-		if _, problem := webhook.CheckURL("return_url", n.ReturnURL); problem != nil {
-			key := "portal.problem." + problem.Code
-			if !p.Site.Messages.Has(key) {
-				key = "portal.problem.url"
-			}
-			form.Fail("return_url", key)
-		}
+		_, problem := webhook.CheckURL("return_url", n.ReturnURL)
+		p.failURL(form, problem)
 	}
 	for _, hours := range captureLives {
 		if form.Get("life") == strconv.Itoa(hours) {
@@ -142,12 +135,8 @@ func (p *Portal) captureLinkOf(form *ui.Form) service.NewCaptureLink {
 
 // createOrderCaptureLink makes a link for the photo request of an order.
 func (p *Portal) createOrderCaptureLink(
-	w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment,
+	w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment, form *ui.Form,
 ) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
 	n := p.captureLinkOf(form)
 	n.OrderID, n.ExternalID, n.ReturnURL = r.PathValue("id"), "", ""
 	l, address, err := p.Service.CreateCaptureLink(r.Context(), actorIn(who, env), n)

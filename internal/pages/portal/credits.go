@@ -80,11 +80,9 @@ func (p *Portal) creditsPage(
 	return p.pages.Render(w, r, ui.Page{Template: "credits", Data: v})
 }
 
-func (p *Portal) setLowCredits(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
+func (p *Portal) setLowCredits(
+	w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment, form *ui.Form,
+) error {
 	below, err := strconv.ParseInt(form.Get("below"), 10, 64)
 	if err == nil {
 		err = p.Service.SetLowCredits(r.Context(), actorIn(who, env), below)

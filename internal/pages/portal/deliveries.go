@@ -89,11 +89,9 @@ func parseID(s string) (string, bool) {
 	return id, true
 }
 
-func (p *Portal) redeliverFailed(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
+func (p *Portal) redeliverFailed(
+	w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment, form *ui.Form,
+) error {
 	past := spans[1].past
 	for _, s := range spans {
 		if s.name == form.Get("since") {

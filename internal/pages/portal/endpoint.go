@@ -92,11 +92,9 @@ func (p *Portal) health(r *http.Request, hours []webhook.HourCount, begin time.T
 	return successRate(sum), c
 }
 
-func (p *Portal) pauseEndpoint(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
+func (p *Portal) pauseEndpoint(
+	w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment, form *ui.Form,
+) error {
 	pause := form.Get("paused") == "1"
 	e, err := p.Service.PauseEndpoint(r.Context(), actorIn(who, env), r.PathValue("id"), pause)
 	if err != nil {

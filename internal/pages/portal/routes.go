@@ -15,6 +15,19 @@ type visitorHandler = func(w http.ResponseWriter, r *http.Request, who *visitor)
 // environmentHandler serves a page that shows one environment.
 type environmentHandler = func(http.ResponseWriter, *http.Request, *visitor, access.Environment) error
 
+// withForm adapts a page of an environment that is given the form of the request.
+func withForm(
+	h func(http.ResponseWriter, *http.Request, *visitor, access.Environment, *ui.Form) error,
+) environmentHandler {
+	return func(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
+		form, err := ui.ReadForm(w, r)
+		if err != nil {
+			return err
+		}
+		return h(w, r, who, env, form)
+	}
+}
+
 // route is one address with the least powerful role that may use it; open pages have none.
 type route struct {
 	pattern string
@@ -75,12 +88,12 @@ func (p *Portal) table() []route {
 	}
 	return append(routes,
 		as(access.Developer, "GET /portal/test/sandbox", p.in(access.Test, p.showSandbox)),
-		as(access.Developer, "POST /portal/test/sandbox", p.in(access.Test, p.createTestOrder)),
-		as(access.Developer, "POST /portal/test/balance", p.in(access.Test, p.setBalance)),
+		as(access.Developer, "POST /portal/test/sandbox", p.in(access.Test, withForm(p.createTestOrder))),
+		as(access.Developer, "POST /portal/test/balance", p.in(access.Test, withForm(p.setBalance))),
 		as(access.Developer, "GET /portal/test/balance", p.lead("/portal/test/sandbox")),
-		as(access.Developer, "POST /portal/test/orders/{id}/state", p.in(access.Test, p.simulateState)),
-		as(access.Developer, "POST /portal/test/orders/{id}/delayed", p.in(access.Test, p.simulateDelay)),
-		as(access.Owner, "POST /portal/live/credits/notice", p.in(access.Live, p.setLowCredits)),
+		as(access.Developer, "POST /portal/test/orders/{id}/state", p.in(access.Test, withForm(p.simulateState))),
+		as(access.Developer, "POST /portal/test/orders/{id}/delayed", p.in(access.Test, withForm(p.simulateDelay))),
+		as(access.Owner, "POST /portal/live/credits/notice", p.in(access.Live, withForm(p.setLowCredits))),
 		as(access.Viewer, "GET /portal/live/credits/notice", p.lead("/portal/live/credits")),
 	)
 }
@@ -101,26 +114,26 @@ func (p *Portal) environmentRoutes(env access.Environment) []route {
 		as(access.Developer, "POST", "/orders/{id}/cancel", p.cancelOrder),
 		as(access.Developer, "POST", "/orders/{id}/photos", p.answerRequest),
 		as(access.Viewer, "GET", "/orders/{id}/photos", p.backToOrder),
-		as(access.Developer, "POST", "/orders/{id}/capture-link", p.createOrderCaptureLink),
+		as(access.Developer, "POST", "/orders/{id}/capture-link", withForm(p.createOrderCaptureLink)),
 		as(access.Viewer, "GET", "/orders/{id}/capture-link", p.backToOrder),
 		as(access.Viewer, "GET", capturePath, p.showCaptureLinks),
 		as(access.Developer, "GET", capturePath+"/new", p.showNewCaptureLink),
-		as(access.Developer, "POST", capturePath, p.createCaptureLink),
+		as(access.Developer, "POST", capturePath, withForm(p.createCaptureLink)),
 		as(access.Viewer, "GET", capturePath+"/{id}", p.showCaptureLink),
 		as(access.Developer, "GET", capturePath+"/{id}/revoke", p.showRevokeCaptureLink),
 		as(access.Developer, "POST", capturePath+"/{id}/revoke", p.revokeCaptureLink),
 		as(access.Viewer, "GET", "/webhooks", p.showWebhooks),
 		as(access.Viewer, "GET", "/webhooks/{id}", p.showEndpoint),
-		as(access.Developer, "POST", "/webhooks/{id}/pause", p.pauseEndpoint),
+		as(access.Developer, "POST", "/webhooks/{id}/pause", withForm(p.pauseEndpoint)),
 		as(access.Developer, "GET", "/webhooks/{id}/rotate", p.showRotateSecret),
 		as(access.Developer, "POST", "/webhooks/{id}/rotate", p.rotateSecret),
 		as(access.Developer, "GET", "/webhooks/new", p.showNewEndpoint),
-		as(access.Developer, "POST", "/webhooks", p.createEndpoint),
+		as(access.Developer, "POST", "/webhooks", withForm(p.createEndpoint)),
 		as(access.Developer, "GET", "/webhooks/{id}/delete", p.showDeleteEndpoint),
 		as(access.Developer, "POST", "/webhooks/{id}/delete", p.deleteEndpoint),
-		as(access.Developer, "POST", "/webhooks/{id}/test", p.sendTestEvent),
+		as(access.Developer, "POST", "/webhooks/{id}/test", withForm(p.sendTestEvent)),
 		as(access.Viewer, "GET", "/deliveries", p.showDeliveries),
-		as(access.Developer, "POST", "/deliveries", p.redeliverFailed),
+		as(access.Developer, "POST", "/deliveries", withForm(p.redeliverFailed)),
 		as(access.Viewer, "GET", "/deliveries/{id}", p.showDelivery),
 		as(access.Developer, "POST", "/deliveries/{id}/again", p.redeliver),
 		as(access.Viewer, "GET", "/requests", p.showRequests),

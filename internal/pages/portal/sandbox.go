@@ -125,11 +125,9 @@ func (p *Portal) createCurl(v *sandboxView) string {
 		p.postCurl("/orders", body)
 }
 
-func (p *Portal) createTestOrder(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
+func (p *Portal) createTestOrder(
+	w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment, form *ui.Form,
+) error {
 	d := &order.Draft{
 		CategoryCode: form.Get("category"), BrandCode: form.Get("brand"), ModelCode: form.Get("model"),
 		MockGiven: true,
@@ -142,6 +140,7 @@ func (p *Portal) createTestOrder(w http.ResponseWriter, r *http.Request, who *vi
 		}
 	}
 	if minutes := form.Get("answer_time"); minutes != "" {
+		var err error
 		if d.AnswerTime, err = strconv.Atoi(minutes); err != nil || d.AnswerTime < 1 {
 			form.Fail("answer_time", "ui.problem.unknown_code")
 		}
@@ -203,11 +202,9 @@ func (p *Portal) makeTestOrder(
 	return p.Service.CreateTestOrder(r.Context(), actor, form.Get("key"), d)
 }
 
-func (p *Portal) setBalance(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
+func (p *Portal) setBalance(
+	w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment, form *ui.Form,
+) error {
 	credits, err := strconv.ParseInt(form.Get("credits"), 10, 64)
 	if err != nil {
 		form.Fail("credits", "portal.problem.range")
@@ -220,11 +217,9 @@ func (p *Portal) setBalance(w http.ResponseWriter, r *http.Request, who *visitor
 	return p.renderSandbox(w, r, who, env, v, http.StatusUnprocessableEntity)
 }
 
-func (p *Portal) simulateState(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
+func (p *Portal) simulateState(
+	w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment, form *ui.Form,
+) error {
 	actor, id, state := who.User.Actor(env, who.Origin), r.PathValue("id"), order.SandboxState(form.Get("state"))
 	var indexes []string
 	if state == order.SandboxState(order.UpdatePhotos) {
@@ -240,11 +235,9 @@ func (p *Portal) simulateState(w http.ResponseWriter, r *http.Request, who *visi
 	return p.Site.Redirect(w, r, "/portal/test/orders/"+id, done)
 }
 
-func (p *Portal) simulateDelay(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
+func (p *Portal) simulateDelay(
+	w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment, form *ui.Form,
+) error {
 	late := form.Get("delayed") == "1"
 	if err := p.Service.SimulateDelay(r.Context(), who.User.Actor(env, who.Origin), r.PathValue("id"), late); err != nil {
 		return err

@@ -110,11 +110,9 @@ type madeEndpointView struct {
 }
 
 // createEndpoint shows the signing secret once, in the answer itself.
-func (p *Portal) createEndpoint(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
+func (p *Portal) createEndpoint(
+	w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment, form *ui.Form,
+) error {
 	v, err := p.newEndpointView(r, who, env, form)
 	if err != nil {
 		return err
@@ -140,22 +138,24 @@ func (p *Portal) createEndpoint(w http.ResponseWriter, r *http.Request, who *vis
 	)
 }
 
+// failURL marks an address with which there is a problem.
+func (p *Portal) failURL(form *ui.Form, problem *fault.Problem) {
+	if problem == nil {
+		return
+	}
+	key := "portal.problem." + problem.Code
+	if !p.Site.Messages.Has(key) {
+		key = "portal.problem.url"
+	}
+	form.Fail(problem.Field, key)
+}
+
 // endpointOf reads an endpoint from a form and marks what is wrong with it.
 func (p *Portal) endpointOf(form *ui.Form) service.NewEndpoint {
 	n := service.NewEndpoint{Name: form.Get("name")}
-	fail := func(field string, problems ...fault.Problem) {
-		for _, problem := range problems {
-			key := "portal.problem." + problem.Code
-			if !p.Site.Messages.Has(key) {
-				key = "portal.problem.url"
-			}
-			form.Fail(field, key)
-		}
-	}
 	var problem *fault.Problem
-	if n.URL, problem = webhook.CheckURL("url", form.Get("url")); problem != nil {
-		fail("url", *problem)
-	}
+	n.URL, problem = webhook.CheckURL("url", form.Get("url"))
+	p.failURL(form, problem)
 	var problems []fault.Problem
 	if n.Events, problems = webhook.CheckEvents("events", form.All("events")); problems != nil {
 		form.Fail("events", "ui.problem.required")
@@ -172,9 +172,8 @@ func (p *Portal) endpointOf(form *ui.Form) service.NewEndpoint {
 	n.OAuth = &service.NewOAuth{
 		ClientID: form.Get("client_id"), ClientSecret: form.Raw("client_secret"), Scope: form.Get("scope"),
 	}
-	if n.OAuth.TokenURL, problem = webhook.CheckTokenURL("token_url", form.Get("token_url")); problem != nil {
-		fail("token_url", *problem)
-	}
+	n.OAuth.TokenURL, problem = webhook.CheckTokenURL("token_url", form.Get("token_url"))
+	p.failURL(form, problem)
 	for field, most := range map[string]int{"client_id": webhook.MaxClientID, "client_secret": webhook.MaxClientSecret} {
 		if form.Raw(field) == "" {
 			form.Fail(field, "ui.problem.required")
@@ -202,11 +201,9 @@ func (p *Portal) deleteEndpoint(w http.ResponseWriter, r *http.Request, who *vis
 	return p.Site.Redirect(w, r, home+"/"+string(env)+"/webhooks", ui.Done("portal.webhooks.deleted"))
 }
 
-func (p *Portal) sendTestEvent(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
+func (p *Portal) sendTestEvent(
+	w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment, form *ui.Form,
+) error {
 	event := webhook.Event(form.Get("event"))
 	id, err := p.Service.SendTestEvent(r.Context(), actorIn(who, env), r.PathValue("id"), event)
 	if err != nil {
