@@ -48,7 +48,7 @@ func (a *Admin) roles(r *http.Request) []ui.Option {
 	return roles
 }
 
-// newStaff reads the form of a new staff user and hands it to use; what that refuses is shown in the form.
+// newStaff hands the form of a new staff user to use; what that refuses is shown in the form.
 func (a *Admin) newStaff(
 	w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form,
 	use func(email, name string, role access.StaffRole) error,
