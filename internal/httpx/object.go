@@ -25,9 +25,7 @@ func ParseObject(body []byte) (Object, error) {
 		return Object{}, err
 	}
 	if kind := nodes[0].kind; kind != KindObject {
-		return Object{}, fault.Validation(fault.Problem{
-			Field: "body", Code: CodeType, Message: "must be an object, is " + kind.String(),
-		})
+		return Object{}, fault.InvalidField("body", CodeType, "must be an object, is "+kind.String())
 	}
 	return Value{&document{text: text, nodes: nodes, defects: defects}, 0}.Object(), nil
 }

@@ -65,9 +65,7 @@ func (a *API) beginIdempotent(r *http.Request, c *call, body []byte) (*service.I
 	}
 	key := keys[0]
 	if key == "" || len(keys) > 1 || !utf8.ValidString(key) || utf8.RuneCountInString(key) > maxIdempotencyKey {
-		return nil, fault.Validation(fault.Problem{
-			Field: "Idempotency-Key", Code: "format", Message: "must be one header of 1 to 255 characters",
-		})
+		return nil, fault.InvalidField("Idempotency-Key", "format", "must be one header of 1 to 255 characters")
 	}
 	return a.Service.BeginIdempotent(r.Context(), c.key.Tenant, key, body)
 }

@@ -95,9 +95,7 @@ func (a *API) acceptFiles(w http.ResponseWriter, r *http.Request) (
 		results = append(results, result)
 	}
 	if len(results) == 0 {
-		return nil, nil, fault.Validation(fault.Problem{
-			Field: "photos", Code: "required", Message: "must hold at least one part with a filename",
-		})
+		return nil, nil, fault.InvalidField("photos", "required", "must hold at least one part with a filename")
 	}
 	return results, uploads, nil
 }

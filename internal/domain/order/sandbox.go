@@ -65,7 +65,7 @@ func (o *Order) SimulateState(
 		next.enter(Completed, now)
 		next.Outcome = Canceled
 	default:
-		return fault.Validation(fault.Problem{Field: "state", Code: "unknown_code", Message: "is not a state of an order"})
+		return fault.InvalidField("state", "unknown_code", "is not a state of an order")
 	}
 	*o = next
 	return nil

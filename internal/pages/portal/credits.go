@@ -87,7 +87,7 @@ func (p *Portal) setLowCredits(
 	if err == nil {
 		err = p.Service.SetLowCredits(r.Context(), actorIn(who, env), below)
 	} else {
-		err = fault.Validation(fault.Problem{Field: "below", Code: "range", Message: "must be a whole number"})
+		err = fault.InvalidField("below", "range", "must be a whole number")
 	}
 	if err != nil {
 		if err := p.pages.Refuse(form, err); err != nil {
