@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"unsafe"
@@ -68,7 +69,8 @@ func record(tls *libc.TLS, _ uint32, db, statement, _ uintptr) int32 {
 	return 0
 }
 
-// ReadSQLite returns the complete transactions of a trace, in the order of their commits.
+// ReadSQLite returns the complete transactions of a trace that write, in the order of their commits. Reads that go
+// together are a transaction, too: what they ask for is not there yet, and must not be taken for what stays.
 func ReadSQLite(from io.Reader) ([][]Statement, error) {
 	open := map[uintptr][]Statement{}
 	var all [][]Statement
@@ -92,12 +94,22 @@ func ReadSQLite(from io.Reader) ([][]Statement, error) {
 		default:
 			open[l.Connection] = append(open[l.Connection], s)
 			if word == "COMMIT" {
-				all = append(all, open[l.Connection])
+				if slices.ContainsFunc(open[l.Connection], Statement.writes) {
+					all = append(all, open[l.Connection])
+				}
 				delete(open, l.Connection)
 			}
 		}
 	}
 	return all, lines.Err()
+}
+
+func (s Statement) writes() bool {
+	switch firstWord(s.Text) {
+	case "BEGIN", "SELECT", "COMMIT":
+		return false
+	}
+	return true
 }
 
 func firstWord(text string) string {

@@ -13,7 +13,8 @@ import (
 	"github.com/assayhq/assay/internal/testkit/sqltrace"
 )
 
-// TestLoop records transactions of SQLite and repeats one: what was unique is made anew, what others refer to stays.
+// TestLoop records transactions of SQLite and repeats one: what was unique is made anew, also where it was looked up
+// before, what others refer to stays.
 func TestLoop(t *testing.T) {
 	var trace bytes.Buffer
 	must.NoError(t, sqltrace.RecordSQLite(&trace))
@@ -27,6 +28,11 @@ func TestLoop(t *testing.T) {
 	db.SetMaxOpenConns(1)
 	for i, photo := range []string{"photo-of-a-bag", "it's $1 of it", "photo-of-a-bag", "it's $1 of it"} {
 		id := "01a1e029-938b-7a32-bd4b-" + strings.Repeat(string(rune('a'+i)), 12)
+		look, err := db.BeginTx(t.Context(), nil) // as reads of a program that gathers them
+		must.NoError(t, err)
+		var found int
+		must.NoError(t, look.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM orders WHERE id = $1", id).Scan(&found))
+		must.NoError(t, look.Commit())
 		tx, err := db.BeginTx(t.Context(), nil)
 		must.NoError(t, err)
 		_, err = tx.ExecContext(t.Context(), "INSERT INTO orders VALUES ($1, $2, $3, $4, $5, $6)", id, i+1, 5, nil, photo,
