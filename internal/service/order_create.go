@@ -208,9 +208,6 @@ func photoNames(photos []order.Photo) []string {
 	return names
 }
 
-// IdempotencyWindow is how long an idempotency key stands for its first answer.
-const IdempotencyWindow = 24 * time.Hour
-
 // Idempotent is one creation under an idempotency key. The zero value is a creation without one.
 type Idempotent struct {
 	// Answer is the first answer, when this request repeats it; empty otherwise.
@@ -233,7 +230,7 @@ func (s *Service) BeginIdempotent(
 			"Another request with this Idempotency-Key is still running.")
 	}
 	i.end = func() { s.running.Delete(scope) }
-	first, err := s.store.Remembered(ctx, tenant, key, s.now().Add(-IdempotencyWindow))
+	first, err := s.store.Remembered(ctx, tenant, key, s.now().Add(-order.IdempotencyWindow))
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return i, nil
@@ -264,26 +261,12 @@ func (i *Idempotent) stored(now time.Time) *store.Idempotency {
 	if i == nil {
 		return nil
 	}
-	return &store.Idempotency{Key: i.key, BodyHash: i.bodyHash, Since: now.Add(-IdempotencyWindow)}
+	return &store.Idempotency{Key: i.key, BodyHash: i.bodyHash, Since: now.Add(-order.IdempotencyWindow)}
 }
 
 // errRepeated ends a creation that another node has made under the same key while this one was running.
 var errRepeated = fault.New(fault.Conflict, "request-in-progress",
 	"Another request with this Idempotency-Key has just run. Repeat the request to read its answer.")
-
-// DeleteOldIdempotencyKeys removes up to limit keys whose time is over, and returns how many.
-func (s *Service) DeleteOldIdempotencyKeys(ctx context.Context, limit int) (int, error) {
-	before := s.now().Add(-IdempotencyWindow)
-	if some, err := s.store.HasIdempotencyKeys(ctx, before); err != nil || !some {
-		return 0, err
-	}
-	var n int64
-	err := s.store.Update(ctx, func(tx *store.Tx) (err error) {
-		n, err = tx.DeleteOldIdempotencyKeys(before, limit)
-		return err
-	})
-	return int(n), err
-}
 
 // runningKey is an idempotency key whose creation runs on this node now.
 type runningKey struct {

@@ -30,10 +30,11 @@ func (q Queries) Remembered(
 }
 
 // DeleteOldIdempotencyKeys removes up to limit keys from before the time and returns how many.
-func (t *Tx) DeleteOldIdempotencyKeys(before time.Time, limit int) (int64, error) {
-	return t.db.Exec(`DELETE FROM idempotency_keys WHERE (account_id, environment, key) IN (
+func (t *Tx) DeleteOldIdempotencyKeys(before time.Time, limit int) (int, error) {
+	n, err := t.db.Exec(`DELETE FROM idempotency_keys WHERE (account_id, environment, key) IN (
 		SELECT account_id, environment, key FROM idempotency_keys WHERE created_at <= $1 LIMIT $2)`, column.Micros(before),
 		limit)
+	return int(n), err
 }
 
 // HasIdempotencyKeys reports whether there are keys from before the time.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/assayhq/assay/internal/store/db"
+	"github.com/assayhq/assay/internal/testkit/must"
 )
 
 // openTest opens a SQLite database, which is closed at the end of the test.
@@ -15,11 +16,7 @@ func openTest(t *testing.T) *Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.CloseLater(t, s)
 	return s
 }
 

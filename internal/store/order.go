@@ -148,7 +148,7 @@ func (q Queries) ShownOrder(ctx context.Context, tenant access.Tenant, idOrExter
 	if id, ok := uuid7.Parse(idOrExternalID); ok {
 		args[2] = id
 		err := ErrNotFound
-		if q.db.Dialect.RowIDs {
+		if q.db.Dialect == &db.SQLite {
 			err = q.db.Record(ctx, shownByRowID, append(args, RowID(id)), take)
 		}
 		if errors.Is(err, ErrNotFound) { // also where a row of SQLite has another rowid

@@ -167,7 +167,7 @@ func (c *Creation) prepare(d *db.Dialect) error {
 		column.Micros(o.UpdatedAt), column.MicrosOrNull(o.EndedAt), int64(o.Round), column.TextOrNull(o.CertificateID),
 		o.Classification.CategoryCode, o.Classification.BrandCode, string(facts), creation)
 	switch {
-	case !d.RowIDs:
+	case d != &db.SQLite:
 	case c.tries == 1:
 		c.row = append(c.row, RowID(o.ID))
 	default:
@@ -339,7 +339,7 @@ func (t *Tx) write(
 	}
 	writes = inserts(writes, ledgerColumns, charges)
 	into := orderInsert
-	if t.db.Dialect.RowIDs {
+	if t.db.Dialect == &db.SQLite {
 		into = orderInsertRowID
 	}
 	writes = inserts(writes, into, orders)

@@ -148,7 +148,9 @@ func (s *Store) UpdateTogether(ctx context.Context, row string, f func(*Tx) erro
 func (s *Store) sealing(f func(*Tx) error) func(*db.Tx) error {
 	chain := s.Chain()
 	return func(tx *db.Tx) error {
-		return f(&Tx{Queries: Queries{tx.Queries}, db: tx, chain: chain})
+		t := newTx(tx)
+		t.chain = chain
+		return f(t)
 	}
 }
 

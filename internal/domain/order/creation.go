@@ -3,6 +3,7 @@ package order
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/catalog"
@@ -16,6 +17,9 @@ const (
 	MaxExternalID = 100
 	MaxNote       = 1000
 )
+
+// IdempotencyWindow is how long the idempotency key of a creation stands for its first answer.
+const IdempotencyWindow = 24 * time.Hour
 
 // Draft is an order that an integrator asks for; its shape has been checked.
 type Draft struct {

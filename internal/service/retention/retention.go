@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/store"
 )
@@ -132,6 +133,12 @@ func (c *Cleaner) ExpireCaptureLinks(ctx context.Context, limit int) (int, error
 func (c *Cleaner) DeleteOldCaptureLinks(ctx context.Context, limit int) (int, error) {
 	before := c.now().Add(-linkAge)
 	return c.deleteRows(ctx, before, limit, c.store.HasOldCaptureLinks, (*store.Tx).DeleteOldCaptureLinks)
+}
+
+// DeleteOldIdempotencyKeys removes up to limit keys whose time is over, and returns how many.
+func (c *Cleaner) DeleteOldIdempotencyKeys(ctx context.Context, limit int) (int, error) {
+	before := c.now().Add(-order.IdempotencyWindow)
+	return c.deleteRows(ctx, before, limit, c.store.HasIdempotencyKeys, (*store.Tx).DeleteOldIdempotencyKeys)
 }
 
 // DeleteOldCatalogs deletes up to limit versions of the catalog that were replaced long ago, and returns how many.

@@ -21,12 +21,11 @@ type Dialect struct {
 	Name       string
 	SkipLocked string // suffix of a SELECT that claims rows
 	ForUpdate  string // suffix of a SELECT whose rows the transaction is about to change
-	RowIDs     bool   // orders are kept under the RowID of their id
 }
 
 var (
 	// SQLite has one writer at a time: rows that a transaction reads cannot change under it.
-	SQLite   = Dialect{Name: "sqlite3", RowIDs: true}
+	SQLite   = Dialect{Name: "sqlite3"}
 	Postgres = Dialect{Name: "postgres", SkipLocked: " FOR UPDATE SKIP LOCKED", ForUpdate: " FOR UPDATE"}
 )
 

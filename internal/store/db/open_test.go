@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/assayhq/assay/internal/store/sqlite"
+	"github.com/assayhq/assay/internal/testkit/must"
 )
 
 // openTest opens a SQLite database with a table, which is closed at the end of the test.
@@ -25,10 +26,6 @@ func openTest(t *testing.T) *DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.CloseLater(t, d)
 	return d
 }

@@ -8,6 +8,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/assayhq/assay/internal/store/sqlite"
+	"github.com/assayhq/assay/internal/testkit/must"
 )
 
 func openTestConn(t *testing.T, pragmas ...string) *sqlite.Conn {
@@ -16,11 +17,7 @@ func openTestConn(t *testing.T, pragmas ...string) *sqlite.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.CloseLater(t, c)
 	return c
 }
 

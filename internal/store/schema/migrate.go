@@ -149,19 +149,12 @@ func (d *Database) Migrate(ctx context.Context, to int64) error {
 
 // Migrate brings the schema of a database up to date, and makes it where there is none.
 func Migrate(ctx context.Context, target string) (err error) {
-	if !db.IsPostgres(target) {
-		if err := db.CreatePrivate(target); err != nil {
-			return err
-		}
-		return migrateSQLite(ctx, target, Newest)
-	}
-	config, err := db.ParsePostgres(target)
+	d, err := OpenDatabase(target)
 	if err != nil {
 		return err
 	}
-	pool := stdlib.OpenDB(*config) // statements may take long
-	defer func() { err = errors.Join(err, pool.Close()) }()
-	return migratePostgres(ctx, pool, Newest)
+	defer func() { err = errors.Join(err, d.Close()) }()
+	return d.Migrate(ctx, Newest)
 }
 
 // Arrange puts rows where they belong after the database was filled: into the parts of partitioned tables.
