@@ -17,12 +17,21 @@ func TestNumber(t *testing.T) {
 	t.Run("Form", func(t *testing.T) {
 		form := regexp.MustCompile("^AS-[" + symbols + "]{8}$")
 		seen := make(map[string]bool)
-		for range 1000 {
+		for range 10_000 {
 			n := order.NewNumber()
 			if !form.MatchString(n) || !order.ValidNumber(n) || seen[n] {
 				t.Fatalf("the number is %s", n)
 			}
 			seen[n] = true
+		}
+	})
+	t.Run("Series", func(t *testing.T) { // neighbours in the index of numbers, but not for long
+		shared := make(map[string]int)
+		for range 10_000 {
+			shared[order.NewNumber()[:7]]++
+		}
+		if len(shared) < 8 || len(shared) > 12 {
+			t.Errorf("10,000 numbers have %d different beginnings: %v", len(shared), shared)
 		}
 	})
 	t.Run("WrongSymbol", func(t *testing.T) {
