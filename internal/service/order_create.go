@@ -22,8 +22,8 @@ import (
 )
 
 // CreateOrder accepts an order of an API key, charges it and, in Test, brings it to its simulated state, in one
-// transaction. It returns the answer as it is stored under the idempotency key; idem is nil without one. The rules are
-// checked in the order that integrators are told.
+// transaction. It returns the answer as it is stored under the idempotency key; idem is nil without one. Of a creation
+// that fails, FirstAnswer tells whether its key was used. The rules are checked in the order that integrators are told.
 func (s *Service) CreateOrder(
 	ctx context.Context, actor access.Actor, draft *order.Draft, idem *Idempotent,
 ) ([]byte, error) {
@@ -208,41 +208,50 @@ func photoNames(photos []order.Photo) []string {
 	return names
 }
 
-// Idempotent is one creation under an idempotency key. The zero value is a creation without one.
+// Idempotent is one creation under an idempotency key; nil is a creation without one.
 type Idempotent struct {
-	// Answer is the first answer, when this request repeats it; empty otherwise.
-	Answer string
-
-	key, bodyHash string
-	end           func()
+	scope    idempotencyKey
+	bodyHash string
+	end      func()
 }
 
-// BeginIdempotent looks up what the key stands for: nothing yet, the first answer to the same body, or a refusal. The
-// caller calls End when its request is over.
-func (s *Service) BeginIdempotent(
-	ctx context.Context, tenant access.Tenant, key string, body []byte,
-) (*Idempotent, error) {
-	sum := sha256.Sum256(body)
-	i := &Idempotent{key: key, bodyHash: hex.EncodeToString(sum[:])}
-	scope := runningKey{tenant, key}
+// idempotencyKey is a key of an account and environment.
+type idempotencyKey struct {
+	access.Tenant
+	key string
+}
+
+// BeginIdempotent takes a key for a request with a body, or refuses it while another one with the key runs on this
+// node. The caller calls End when its request is over. What the key stands for is looked up by the creation itself.
+func (s *Service) BeginIdempotent(tenant access.Tenant, key string, body []byte) (*Idempotent, error) {
+	scope := idempotencyKey{tenant, key}
 	if _, running := s.running.LoadOrStore(scope, nil); running {
 		return nil, fault.New(fault.Conflict, "request-in-progress",
 			"Another request with this Idempotency-Key is still running.")
 	}
-	i.end = func() { s.running.Delete(scope) }
-	first, err := s.store.Remembered(ctx, tenant, key, s.now().Add(-order.IdempotencyWindow))
+	sum := sha256.Sum256(body)
+	return &Idempotent{
+		scope: scope, bodyHash: hex.EncodeToString(sum[:]), end: func() { s.running.Delete(scope) },
+	}, nil
+}
+
+// FirstAnswer is for a creation that failed. A key that was used stands for its first request, so that all else about a
+// second one does not matter: FirstAnswer returns the answer to the first where the bodies are equal, a refusal where
+// they are not, and the failure where the key was not used.
+func (s *Service) FirstAnswer(ctx context.Context, i *Idempotent, failure error) ([]byte, error) {
+	if i == nil {
+		return nil, failure
+	}
+	first, err := s.store.Remembered(ctx, i.scope.Tenant, i.scope.key, s.now().Add(-order.IdempotencyWindow))
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return i, nil
-	case err == nil && first.BodyHash != i.bodyHash:
-		err = errOtherBody
-	}
-	if err != nil {
-		i.End()
+		return nil, failure
+	case err != nil:
 		return nil, err
+	case first.BodyHash != i.bodyHash:
+		return nil, errOtherBody
 	}
-	i.Answer = first.Answer
-	return i, nil
+	return []byte(first.Answer), nil
 }
 
 var errOtherBody = fault.BadRequest("This Idempotency-Key was used with another body; a key stands for one request.").
@@ -250,26 +259,19 @@ var errOtherBody = fault.BadRequest("This Idempotency-Key was used with another 
 
 // End lets the next request with the key in.
 func (i *Idempotent) End() {
-	if i != nil && i.end != nil {
+	if i != nil {
 		i.end()
 	}
 }
 
-// stored is how the answer is remembered, in the transaction of the creation, which fails when another node was faster
-// with the key.
+// stored is how the answer is remembered, in the transaction of the creation, which fails when the key was used.
 func (i *Idempotent) stored(now time.Time) *store.Idempotency {
 	if i == nil {
 		return nil
 	}
-	return &store.Idempotency{Key: i.key, BodyHash: i.bodyHash, Since: now.Add(-order.IdempotencyWindow)}
+	return &store.Idempotency{Key: i.scope.key, BodyHash: i.bodyHash, Since: now.Add(-order.IdempotencyWindow)}
 }
 
-// errRepeated ends a creation that another node has made under the same key while this one was running.
+// errRepeated ends a creation whose key was used before.
 var errRepeated = fault.New(fault.Conflict, "request-in-progress",
 	"Another request with this Idempotency-Key has just run. Repeat the request to read its answer.")
-
-// runningKey is an idempotency key whose creation runs on this node now.
-type runningKey struct {
-	access.Tenant
-	key string
-}

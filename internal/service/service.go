@@ -126,7 +126,7 @@ type Service struct {
 	keyUses  *ttlcache.Cache[string, struct{}]              // by key id: those that were recorded lately
 	pastDays *ttlcache.Cache[pastDaysKey, *pastDays]        // of overviews
 	signers  map[access.Environment]*certificate.Signer
-	running  sync.Map // of runningKey
+	running  sync.Map // of idempotencyKey: those of the creations that run on this node
 }
 
 // New returns the use cases over a store. It holds an empty catalog until RefreshCatalog is called.

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
@@ -37,6 +39,7 @@ type Creation struct {
 
 	row, charge, key []any // of orders, ledger_entries and idempotency_keys
 	tries            int
+	tenant           *groupTenant
 	refusal          error
 	after            func(*Tx) error
 }
@@ -209,23 +212,10 @@ func (t *Tx) createOrders(group []*Creation, ends bool) error {
 		return nil
 	}
 	known := make(map[string]*knownPhoto)
-	balances := make(map[access.Tenant]*credit.AccountTotals)
+	tenants := byTenant(group)
 	reads := t.photoReads(group, known)
-	for _, c := range group {
-		tenant := c.Order.Tenant()
-		if balances[tenant] != nil {
-			continue
-		}
-		b := new(credit.AccountTotals)
-		balances[tenant] = b
-		args := []any{tenant.AccountID, string(tenant.Environment)}
-		reads = append(reads, db.Command{
-			Text: selectTotals + t.db.Dialect.ForUpdate, Args: args,
-			Each: func(r *db.Record) error {
-				b.Credits, b.Orders, b.Entries, b.LowCredits = r.Integer(0), r.Integer(1), r.Integer(2), r.Integer(3)
-				return nil
-			},
-		})
+	for _, tenant := range tenants {
+		reads = tenant.reads(reads, t.db.Dialect)
 	}
 	if err := t.db.Batch(reads, false); err != nil {
 		return err
@@ -233,29 +223,89 @@ func (t *Tx) createOrders(group []*Creation, ends bool) error {
 	accepted := make([]*Creation, 0, len(group))
 	var fresh []string
 	for _, c := range group {
-		b := balances[c.Order.Tenant()]
-		if c.refusal = c.check(known, b); c.refusal != nil {
+		if c.refusal = c.check(known); c.refusal != nil {
 			continue
 		}
-		c.place(b)
+		c.place(&c.tenant.AccountTotals)
 		accepted = append(accepted, c)
 		fresh = append(fresh, c.use(known)...)
 	}
 	if len(accepted) == 0 {
 		return nil
 	}
-	return t.write(accepted, fresh, balances, ends)
+	if len(tenants) > 1 { // rows that become neighbours in most indexes are written one after the other
+		slices.SortStableFunc(accepted, func(a, b *Creation) int {
+			return strings.Compare(a.Order.AccountID, b.Order.AccountID)
+		})
+	}
+	return t.write(accepted, fresh, ends)
 }
 
-// check refuses an order in the order of the rules: a photo that is not the account's goes before the credits.
-func (c *Creation) check(known map[string]*knownPhoto, b *credit.AccountTotals) error {
+// groupTenant is an account and environment with what its orders in a group depend on and change.
+type groupTenant struct {
+	access.Tenant
+	credit.AccountTotals
+	keys    []string        // the idempotency keys of the orders
+	used    map[string]bool // those of them that are taken
+	changed bool
+}
+
+// byTenant returns the tenants of a group, and tells each creation its own.
+func byTenant(group []*Creation) []*groupTenant {
+	var all []*groupTenant
+	for _, c := range group {
+		tenant := c.Order.Tenant()
+		i := slices.IndexFunc(all, func(t *groupTenant) bool { return t.Tenant == tenant })
+		if i < 0 {
+			i, all = len(all), append(all, &groupTenant{Tenant: tenant})
+		}
+		if c.tenant = all[i]; c.Idempotency != nil {
+			c.tenant.keys = append(c.tenant.keys, c.Idempotency.Key)
+		}
+	}
+	return all
+}
+
+// reads adds the reads of what the orders depend on.
+func (t *groupTenant) reads(to []db.Command, d *db.Dialect) []db.Command {
+	scope := []any{t.AccountID, string(t.Environment)}
+	to = append(to, db.Command{Text: selectTotals + d.ForUpdate, Args: scope, Each: func(r *db.Record) error {
+		t.Credits, t.Orders, t.Entries, t.LowCredits = r.Integer(0), r.Integer(1), r.Integer(2), r.Integer(3)
+		return nil
+	}})
+	const text = "SELECT key FROM idempotency_keys WHERE account_id = $1 AND environment = $2 AND key IN "
+	_ = db.InBatches(t.keys, func(keys []string) error {
+		args := append(make([]any, 0, len(scope)+len(keys)), scope...)
+		for _, key := range keys {
+			args = append(args, key)
+		}
+		to = append(to, db.Command{Text: text + db.List(len(scope)+1, len(keys)), Args: args, Each: t.markUsed})
+		return nil
+	})
+	return to
+}
+
+func (t *groupTenant) markUsed(r *db.Record) error {
+	if t.used == nil {
+		t.used = make(map[string]bool)
+	}
+	t.used[r.Text(0)] = true
+	return nil
+}
+
+// check refuses an order in the order of the rules: an idempotency key that was used goes before all, and a photo that
+// is not the account's before the credits.
+func (c *Creation) check(known map[string]*knownPhoto) error {
+	if c.Idempotency != nil && c.tenant.used[c.Idempotency.Key] {
+		return ErrExists
+	}
 	for i, p := range c.Photos {
 		if k := known[p.Name]; k == nil || k.Tenant != c.Order.Tenant() {
 			return &UnknownPhotoError{i}
 		}
 	}
-	if b.Credits < c.Order.Price {
-		return credit.NotEnough(c.Order.Price, b.Credits)
+	if c.tenant.Credits < c.Order.Price {
+		return credit.NotEnough(c.Order.Price, c.tenant.Credits)
 	}
 	return nil
 }
@@ -310,25 +360,21 @@ func (t *Tx) photoReads(group []*Creation, known map[string]*knownPhoto) []db.Co
 }
 
 // write stores the orders that were accepted.
-func (t *Tx) write(
-	accepted []*Creation, fresh []string, balances map[access.Tenant]*credit.AccountTotals, ends bool,
-) error {
+func (t *Tx) write(accepted []*Creation, fresh []string, ends bool) error {
 	writes := make([]db.Command, 0, 8)
 	_ = db.InBatches(fresh, func(names []string) error {
 		use := "UPDATE photos SET used = 1 WHERE name IN " + db.List(1, len(names))
 		writes = append(writes, db.Command{Text: use, Args: db.Anys(names)})
 		return nil
 	})
-	changed := make(map[access.Tenant]bool, len(balances))
 	var orders, charges, keys [][]any
 	done := true
 	for _, c := range accepted {
-		if tenant := c.Order.Tenant(); !changed[tenant] {
-			changed[tenant] = true
-			b := balances[tenant]
+		if b := c.tenant; !b.changed {
+			b.changed = true
 			writes = append(writes, db.Command{
 				Text: "UPDATE balances SET credits = $1, orders = $2, entries = $3 WHERE account_id = $4 AND environment = $5",
-				Args: []any{b.Credits, b.Orders, b.Entries, tenant.AccountID, string(tenant.Environment)},
+				Args: []any{b.Credits, b.Orders, b.Entries, b.AccountID, string(b.Environment)},
 			})
 		}
 		orders, charges = append(orders, c.row), append(charges, c.charge)

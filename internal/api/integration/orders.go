@@ -39,19 +39,16 @@ func (a *API) createOrder(w http.ResponseWriter, r *http.Request, c *call) error
 		return err
 	}
 	defer idem.End()
-	if idem != nil && idem.Answer != "" {
-		w.Header().Set("Idempotency-Replayed", "true")
-		c.orderID = receiptID([]byte(idem.Answer))
-		httpx.WriteRaw(w, http.StatusCreated, []byte(idem.Answer))
-		return nil
-	}
+	var answer []byte
 	draft, err := readDraft(body)
-	if err != nil {
-		return err
+	if err == nil {
+		answer, err = a.Service.CreateOrder(r.Context(), c.actor(r), draft, idem)
 	}
-	answer, err := a.Service.CreateOrder(r.Context(), c.actor(r), draft, idem)
 	if err != nil {
-		return err
+		if answer, err = a.Service.FirstAnswer(r.Context(), idem, err); err != nil {
+			return err
+		}
+		w.Header().Set("Idempotency-Replayed", "true")
 	}
 	c.orderID = receiptID(answer)
 	httpx.WriteRaw(w, http.StatusCreated, answer)
@@ -67,7 +64,7 @@ func (a *API) beginIdempotent(r *http.Request, c *call, body []byte) (*service.I
 	if key == "" || len(keys) > 1 || !utf8.ValidString(key) || utf8.RuneCountInString(key) > maxIdempotencyKey {
 		return nil, fault.InvalidField("Idempotency-Key", "format", "must be one header of 1 to 255 characters")
 	}
-	return a.Service.BeginIdempotent(r.Context(), c.key.Tenant, key, body)
+	return a.Service.BeginIdempotent(c.key.Tenant, key, body)
 }
 
 // readDraft checks the shape of a creation. mock_outcome is judged by the rules: a wrong value counts as missing.
