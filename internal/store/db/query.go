@@ -181,7 +181,7 @@ func rowsOf(first, rows, columns int) string {
 
 // batchSizes are the lengths of lists in statements: few, so that few statements are prepared, and none very long,
 // because SQLite takes the longer for a parameter the more there are.
-var batchSizes = [...]int{LongestBatch, 8, 2, 1}
+var batchSizes = [...]int{LongestBatch, 16, 8, 4, 2, 1}
 
 // LongestBatch is how many items are in a batch at the most.
 const LongestBatch = 32
