@@ -77,5 +77,5 @@ func creations(ctx context.Context, s *suite) (err error) {
 	})
 	s.rates(createName+": bare SQL", unit, atLeast(0.85), a, d)
 	s.rates(fmt.Sprintf("%s, %d accounts: bare SQL", createName, severalAccounts), unit, atLeast(0.85), b, d)
-	return s.saveProfile(ctx, createName+": bare SQL", one)
+	return s.saveProfile(ctx, one, createName+": PocketBase", createName+": bare SQL")
 }

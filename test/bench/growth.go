@@ -50,19 +50,22 @@ func growth(ctx context.Context, s *suite) (err error) {
 		if !slices.ContainsFunc(sizes[1:], func(size int) bool { return s.wanted(operation.at(size)) }) {
 			continue
 		}
-		sides := make([]*side, len(shops))
+		loads, sides := make([]*target, len(shops)), make([]*side, len(shops))
 		for n, shop := range shops {
 			load, err := operation.load(ctx, shop)
 			if err != nil {
 				return err
 			}
-			sides[n] = load.side(fmt.Sprintf("the time at %s", count(sizes[n])))
+			loads[n], sides[n] = load, load.side(fmt.Sprintf("the time at %s", count(sizes[n])))
 		}
 		if err := s.interleave(ctx, sides...); err != nil {
 			return err
 		}
 		for n := 1; n < len(sides); n++ {
 			s.costs(operation.at(sizes[n]), requestUnit, atMost(1.2), sides[n], sides[0])
+			if err := s.saveProfile(ctx, loads[n], operation.at(sizes[n])); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -124,9 +124,14 @@ func median(values []float64) float64 {
 
 const profileTime = 5 * time.Second
 
-// saveProfile writes a CPU profile of the program under the load of a figure that has missed its target.
-func (s *suite) saveProfile(ctx context.Context, name string, t *target) error {
-	return s.profile(ctx, name, t.ops, func(ctx context.Context, d time.Duration) error {
+// saveProfile writes a CPU profile of the program under the load of one or more figures, for the first of them that has
+// missed its target.
+func (s *suite) saveProfile(ctx context.Context, t *target, names ...string) error {
+	missed := slices.IndexFunc(names, s.profiled)
+	if missed < 0 {
+		return ctx.Err()
+	}
+	return s.profile(ctx, names[missed], t.ops, func(ctx context.Context, d time.Duration) error {
 		_, err := t.load(ctx, d)
 		return err
 	})

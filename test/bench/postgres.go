@@ -106,7 +106,7 @@ func postgresCreations(ctx context.Context, s *suite) (err error) {
 		}
 		s.rates(name, "orders/s", f.goal, a, b)
 		s.report.add(value(name+": round trips", "round trips an order", "with groups, 64 connections", trips[1:], atMost(3)))
-		if err := s.saveProfile(ctx, name, load); err != nil {
+		if err := s.saveProfile(ctx, load, name); err != nil {
 			return err
 		}
 	}
@@ -219,7 +219,7 @@ func postgresReads(ctx context.Context, s *suite) (err error) {
 	}
 	s.rates(postgresName+detailName+": pgbench"+among, requestUnit, atLeast(0.40), a, c)
 	s.rates(postgresName+detailName+": bare"+among, requestUnit, goal{}, a, b)
-	if err := s.saveProfile(ctx, postgresName+detailName+": pgbench"+among, details); err != nil {
+	if err := s.saveProfile(ctx, details, postgresName+detailName+": pgbench"+among); err != nil {
 		return err
 	}
 	for _, path := range []string{fmt.Sprintf("/orders?page=1&limit=%d", pageLimit), "/catalog/brands"} {

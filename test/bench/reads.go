@@ -90,7 +90,7 @@ func (s *suite) compareWithBare(ctx context.Context, name string, g goal, t *tar
 		return err
 	}
 	s.rates(name, requestUnit, g, a, b)
-	return s.saveProfile(ctx, name, t)
+	return s.saveProfile(ctx, t, name)
 }
 
 // detail compares details with both bases in one go.
@@ -118,7 +118,7 @@ func (s *suite) detail(ctx context.Context, shop *shop, plain *bare, among strin
 	}
 	s.rates(detailName+among, requestUnit, atLeast(0.50), a, b)
 	s.rates(viewName+among, requestUnit, atLeast(6), a, c)
-	return s.saveProfile(ctx, detailName+among, details)
+	return s.saveProfile(ctx, details, detailName+among, viewName+among)
 }
 
 // count writes a number with separators.

@@ -47,7 +47,7 @@ func requestLog(ctx context.Context, s *suite) (err error) {
 			return err
 		}
 		s.rates(name, f.unit, atLeast(0.97), a, b)
-		if err := s.saveProfile(ctx, name, recorded); err != nil {
+		if err := s.saveProfile(ctx, recorded, name); err != nil {
 			return err
 		}
 	}
