@@ -11,7 +11,9 @@ import (
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/uuid7"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/outbox"
+	"github.com/assayhq/assay/internal/testkit/pgtest"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 )
 
@@ -344,6 +346,41 @@ func checkPlans(q *queueTest, when string) {
 		}
 		if more || reads == 0 || (name == "heads" && reads < 2) {
 			q.Errorf("%s, %s does not go by the index alone:\n%s", when, name, plan)
+		}
+	}
+}
+
+// TestPartitionPlans checks that what is asked by an id touches one part, and that the work of the sender and lists
+// walk through indexes.
+func TestPartitionPlans(t *testing.T) {
+	t.Parallel()
+	target := pgtest.Database(t)
+	s := storetest.Open(t, target)
+	now := time.Now().UTC()
+	must.NoError(t, s.FillDeliveries(t.Context(), 3000))
+	for _, analyzed := range []bool{false, true} {
+		if analyzed {
+			for _, table := range []string{"deliveries", "delivery_attempts", "delivery_queue"} {
+				must.NoError(t, s.Analyze(t.Context(), table))
+			}
+		}
+		plans, err := s.PartitionPlans(t.Context())
+		must.NoError(t, err)
+		current := now.Format("_p200601") + "01"
+		for name, plan := range plans {
+			for _, table := range []string{"deliveries", "delivery_attempts"} {
+				if strings.Contains(plan, "Seq Scan on "+table+current) {
+					t.Errorf("%s (statistics: %v) reads a whole part:\n%s", name, analyzed, plan)
+				}
+			}
+		}
+		for _, name := range []string{"one", "attempts"} {
+			for line := range strings.Lines(plans[name]) {
+				other := strings.Contains(line, "_p2") && !strings.Contains(line, current) || strings.Contains(line, "_rest")
+				if other && !strings.Contains(line, "never executed") {
+					t.Errorf("%s touches another part:\n%s", name, plans[name])
+				}
+			}
 		}
 	}
 }

@@ -1,10 +1,9 @@
-package store_test
+package partition_test
 
 import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -279,41 +278,6 @@ func TestPartitions_Moved(t *testing.T) {
 			t.Errorf("%s events are in the rest", got)
 		}
 	})
-}
-
-// TestPartitions_Plans checks that what is asked by an id touches one part, and that the work of the sender and lists
-// walk through indexes.
-func TestPartitions_Plans(t *testing.T) {
-	t.Parallel()
-	target := pgtest.Database(t)
-	s := storetest.Open(t, target)
-	now := time.Now().UTC()
-	must.NoError(t, s.FillDeliveries(t.Context(), 3000))
-	for _, analyzed := range []bool{false, true} {
-		if analyzed {
-			for _, table := range []string{"deliveries", "delivery_attempts", "delivery_queue"} {
-				must.NoError(t, s.Analyze(t.Context(), table))
-			}
-		}
-		plans, err := s.PartitionPlans(t.Context())
-		must.NoError(t, err)
-		current := now.Format("_p200601") + "01"
-		for name, plan := range plans {
-			for _, table := range []string{"deliveries", "delivery_attempts"} {
-				if strings.Contains(plan, "Seq Scan on "+table+current) {
-					t.Errorf("%s (statistics: %v) reads a whole part:\n%s", name, analyzed, plan)
-				}
-			}
-		}
-		for _, name := range []string{"one", "attempts"} {
-			for line := range strings.Lines(plans[name]) {
-				other := strings.Contains(line, "_p2") && !strings.Contains(line, current) || strings.Contains(line, "_rest")
-				if other && !strings.Contains(line, "never executed") {
-					t.Errorf("%s touches another part:\n%s", name, plans[name])
-				}
-			}
-		}
-	}
 }
 
 // setManyAttempts changes how many attempts make a part one that is replaced as a whole, until the test ends.
