@@ -1,8 +1,8 @@
 package order
 
 import (
-	"crypto/rand"
-	"encoding/binary"
+	cryptorand "crypto/rand"
+	"math/rand/v2"
 	"sync"
 )
 
@@ -12,36 +12,38 @@ const NumberPrefix = "AS-"
 const (
 	crockford     = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 	numberSymbols = 7 // and a check symbol
-
-	suffixBits = 15 // three symbols
-	seriesSize = 1 << 10
+	seriesSize    = 1024
 )
 
-// numbers hands out the order numbers of this process in short series: those of one share their first four symbols,
-// drawn at random, so that orders which are created together are neighbours in the index of numbers as well; a number
-// drawn at random for each would change a page of that index for every order.
-var numbers series
+// numbers hands out the order numbers of this process.
+var numbers = newSeries()
 
+// series hands out numbers of 35 bits, which are seven symbols, in short series. Those of one share their first four
+// symbols, drawn at random, so that orders which are created together are neighbours in the index of numbers, too: a
+// number drawn at random for each would change a page of that index for every order. The other three symbols are a
+// shuffled place in the series and five random bits: no two numbers of a series are equal, and none tells the next.
 type series struct {
-	mu           sync.Mutex
-	first        uint64 // the symbols that all numbers of the series share
-	suffix, step uint64 // an odd step meets every suffix once
-	left         int
+	mu     sync.Mutex
+	random *rand.Rand
+	first  uint64 // 20 bits
+	places []int  // that are left
+}
+
+func newSeries() *series {
+	var seed [32]byte
+	_, _ = cryptorand.Read(seed[:])
+	return &series{random: rand.New(rand.NewChaCha8(seed))} //nolint:gosec // seeded at random, and no number is a secret
 }
 
 func (s *series) next() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.left == 0 {
-		var raw [8]byte
-		_, _ = rand.Read(raw[:])
-		drawn := binary.NativeEndian.Uint64(raw[:])
-		s.first, s.suffix, s.step = drawn>>44<<suffixBits, drawn, drawn>>suffixBits|1
-		s.left = seriesSize
+	if len(s.places) == 0 {
+		s.first, s.places = s.random.Uint64N(1<<20), s.random.Perm(seriesSize)
 	}
-	s.left--
-	s.suffix = (s.suffix + s.step) & (1<<suffixBits - 1)
-	return s.first | s.suffix
+	place := s.places[0]
+	s.places = s.places[1:]
+	return s.first<<15 | uint64(place)<<5 | s.random.Uint64N(1<<5) //nolint:gosec // a place is not negative
 }
 
 // NewNumber returns a fresh order number: AS-, seven symbols and a check symbol over them. Whoever stores it keeps it
