@@ -47,7 +47,7 @@ func (s *Service) CreateOrder(
 		group += " " + strconv.Itoa(o.AnswerTime)
 	}
 	err = s.store.CreateOrder(ctx, group, &store.Creation{
-		Order: o, Photos: d.photos, KeyName: actor.Name, Idempotency: idem.stored(o.CreatedAt), Before: capacity,
+		Order: o, Photos: d.photos, KeyName: actor.Name, Idempotency: idem.stored(), Before: capacity,
 		Answer: func() (_ []byte, err error) {
 			answer, err = json.Marshal(o.Receipt())
 			return answer, err
@@ -212,6 +212,7 @@ func photoNames(photos []order.Photo) []string {
 type Idempotent struct {
 	scope    idempotencyKey
 	bodyHash string
+	since    time.Time // an answer from before it is forgotten
 	end      func()
 }
 
@@ -231,7 +232,8 @@ func (s *Service) BeginIdempotent(tenant access.Tenant, key string, body []byte)
 	}
 	sum := sha256.Sum256(body)
 	return &Idempotent{
-		scope: scope, bodyHash: hex.EncodeToString(sum[:]), end: func() { s.running.Delete(scope) },
+		scope: scope, bodyHash: hex.EncodeToString(sum[:]), since: s.now().Add(-order.IdempotencyWindow),
+		end: func() { s.running.Delete(scope) },
 	}, nil
 }
 
@@ -242,16 +244,22 @@ func (s *Service) FirstAnswer(ctx context.Context, i *Idempotent, failure error)
 	if i == nil {
 		return nil, failure
 	}
-	first, err := s.store.Remembered(ctx, i.scope.Tenant, i.scope.key, s.now().Add(-order.IdempotencyWindow))
+	first, err := s.store.Remembered(ctx, i.scope.Tenant, i.scope.key, i.since)
 	switch {
-	case errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, store.ErrNotFound), err != nil && !refusal(failure):
 		return nil, failure
-	case err != nil:
+	case err != nil: // whether the refusal matters is not known
 		return nil, err
 	case first.BodyHash != i.bodyHash:
 		return nil, errOtherBody
 	}
 	return []byte(first.Answer), nil
+}
+
+// refusal reports whether an error says what is wrong with a request.
+func refusal(err error) bool {
+	f, ok := errors.AsType[*fault.Error](err)
+	return ok && f.Kind != fault.Unavailable
 }
 
 var errOtherBody = fault.BadRequest("This Idempotency-Key was used with another body; a key stands for one request.").
@@ -265,11 +273,11 @@ func (i *Idempotent) End() {
 }
 
 // stored is how the answer is remembered, in the transaction of the creation, which fails when the key was used.
-func (i *Idempotent) stored(now time.Time) *store.Idempotency {
+func (i *Idempotent) stored() *store.Idempotency {
 	if i == nil {
 		return nil
 	}
-	return &store.Idempotency{Key: i.scope.key, BodyHash: i.bodyHash, Since: now.Add(-order.IdempotencyWindow)}
+	return &store.Idempotency{Key: i.scope.key, BodyHash: i.bodyHash, Since: i.since}
 }
 
 // errRepeated ends a creation whose key was used before.

@@ -2,12 +2,19 @@ package store
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/store/column"
 	"github.com/assayhq/assay/internal/store/db"
 )
+
+// Idempotency is the key under which the answer to a creation is remembered.
+type Idempotency struct {
+	Key, BodyHash string
+	Since         time.Time // an answer from before it is forgotten
+}
 
 // Remembered is the first answer to an idempotent creation.
 type Remembered struct {
@@ -27,6 +34,35 @@ func (q Queries) Remembered(
 			return nil
 		})
 	return found, err
+}
+
+// unused returns ErrExists when the key of a creation stands for another one.
+func (s *Store) unused(ctx context.Context, c *Creation) error {
+	_, err := s.Remembered(ctx, c.Order.Tenant(), c.Idempotency.Key, c.Idempotency.Since)
+	switch {
+	case err == nil:
+		return ErrExists
+	case errors.Is(err, ErrNotFound):
+		return nil
+	}
+	return err
+}
+
+// clearWay is for a creation that met a row which exists: its idempotency key, or else its number, which is drawn
+// again, or its rowid, after a clock was set back.
+func (s *Store) clearWay(ctx context.Context, c *Creation) error {
+	if c.Idempotency == nil {
+		return nil
+	}
+	if err := s.unused(ctx, c); err != nil {
+		return err
+	}
+	return s.Update(ctx, func(tx *Tx) error {
+		_, err := tx.db.Exec(`DELETE FROM idempotency_keys
+			WHERE account_id = $1 AND environment = $2 AND key = $3 AND created_at <= $4`,
+			c.Order.AccountID, string(c.Order.Environment), c.Idempotency.Key, column.Micros(c.Idempotency.Since))
+		return err
+	})
 }
 
 // DeleteOldIdempotencyKeys removes up to limit keys from before the time and returns how many.

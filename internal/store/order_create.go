@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/credit"
@@ -44,12 +43,6 @@ type Creation struct {
 	after            func(*Tx) error
 }
 
-// Idempotency is the key under which the answer to a creation is remembered.
-type Idempotency struct {
-	Key, BodyHash string
-	Since         time.Time // an answer from before it is forgotten
-}
-
 // UnknownPhotoError refuses an order with a photo that its account does not have.
 type UnknownPhotoError struct{ Position int }
 
@@ -59,8 +52,14 @@ func (e *UnknownPhotoError) Error() string { return fmt.Sprintf("photo %d is unk
 const maxTries = 8
 
 // CreateOrder stores an order, together with others that are created at the same time: row names what all orders of a
-// group change. It returns ErrExists when the idempotency key was used in the meantime.
+// group change. It returns ErrExists when the idempotency key was used.
 func (s *Store) CreateOrder(ctx context.Context, row string, c *Creation) error {
+	if c.Before != nil && c.Idempotency != nil {
+		// A repetition that Before had written for would undo its group.
+		if err := s.unused(ctx, c); err != nil {
+			return err
+		}
+	}
 	for {
 		if err := c.prepare(s.db.Dialect); err != nil {
 			return err
@@ -97,25 +96,6 @@ func (m member) RunGroup(tx *db.Tx, group []db.Member, ends bool) error {
 
 // Refusal implements db.Member.
 func (m member) Refusal() error { return m.refusal }
-
-// clearWay is for a creation that met a row which exists: its idempotency key, or else its number, which one in
-// thousands of millions has and which is drawn again, or its rowid, after a clock was set back.
-func (s *Store) clearWay(ctx context.Context, c *Creation) error {
-	if c.Idempotency == nil {
-		return nil
-	}
-	if _, err := s.Remembered(ctx, c.Order.Tenant(), c.Idempotency.Key, c.Idempotency.Since); err == nil {
-		return ErrExists
-	} else if !errors.Is(err, ErrNotFound) {
-		return err
-	}
-	return s.Update(ctx, func(tx *Tx) error {
-		_, err := tx.db.Exec(`DELETE FROM idempotency_keys
-			WHERE account_id = $1 AND environment = $2 AND key = $3 AND created_at <= $4`,
-			c.Order.AccountID, string(c.Order.Environment), c.Idempotency.Key, column.Micros(c.Idempotency.Since))
-		return err
-	})
-}
 
 // CreateOrder stores an order in a transaction that does more.
 func (t *Tx) CreateOrder(c *Creation) error {
@@ -293,8 +273,8 @@ func (t *groupTenant) markUsed(r *db.Record) error {
 	return nil
 }
 
-// check refuses an order in the order of the rules: an idempotency key that was used goes before all, and a photo that
-// is not the account's before the credits.
+// check refuses an order in the order of the rules: an idempotency key that was used goes first, and a photo that is
+// not the account's before the credits.
 func (c *Creation) check(known map[string]*knownPhoto) error {
 	if c.Idempotency != nil && c.tenant.used[c.Idempotency.Key] {
 		return ErrExists

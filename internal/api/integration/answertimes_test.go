@@ -1,6 +1,7 @@
 package integration_test
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 	"time"
@@ -147,11 +148,17 @@ func TestCreateOrder_AnswerTime(t *testing.T) {
 				Is(t, "details", obj{"available_answer_times": []int{60, 1440}, "next_available_at": "2026-03-09T00:00:00.000Z"})
 		})
 		t.Run("CapacityUsedUp", func(t *testing.T) {
-			for range 3 {
+			for range 2 {
 				live.Create(t, obj{"answer_time": 60})
 			}
-			live.Post(t, "/orders", with(live.Bag(t), "answer_time", 60)).Refused(t, 400, "answer-time-unavailable").
+			body := with(live.Bag(t), "answer_time", 60)
+			last := live.Post(t, "/orders", body, "Idempotency-Key", "last").Want(t, 201)
+			live.Post(t, "/orders", body, "Idempotency-Key", "one too many").Refused(t, 400, "answer-time-unavailable").
 				Is(t, "details", obj{"available_answer_times": []int{1440}, "next_available_at": "2026-03-07T04:00:00.000Z"})
+			again := live.Post(t, "/orders", body, "Idempotency-Key", "last").Want(t, 201)
+			if again.Header.Get("Idempotency-Replayed") != "true" || !bytes.Equal(again.Body, last.Body) {
+				t.Errorf("the repetition is answered with %s", again.Body)
+			}
 		})
 		document := string(integrationtest.Catalog)
 		t.Run("OmittedIsTheSlowestAvailable", func(t *testing.T) { // no default; 60 is the slowest that is left
