@@ -248,7 +248,7 @@ func eachOrder(
 			if ok {
 				changed++
 			}
-			if f, isFault := errors.AsType[*fault.Error](err); isFault && f.Kind == fault.Unavailable {
+			if fault.KindOf(err) == fault.Unavailable {
 				return changed, errors.Join(skipped.orNil(), err)
 			}
 			if err != nil {

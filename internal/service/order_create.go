@@ -245,8 +245,11 @@ func (s *Service) FirstAnswer(ctx context.Context, i *Idempotent, failure error)
 		return nil, failure
 	}
 	first, err := s.store.Remembered(ctx, i.scope.Tenant, i.scope.key, i.since)
+	kind := fault.KindOf(failure)
 	switch {
-	case errors.Is(err, store.ErrNotFound), err != nil && !refusal(failure):
+	case errors.Is(err, store.ErrNotFound):
+		return nil, failure
+	case err != nil && (kind == fault.Internal || kind == fault.Unavailable):
 		return nil, failure
 	case err != nil: // whether the refusal matters is not known
 		return nil, err
@@ -254,12 +257,6 @@ func (s *Service) FirstAnswer(ctx context.Context, i *Idempotent, failure error)
 		return nil, errOtherBody
 	}
 	return []byte(first.Answer), nil
-}
-
-// refusal reports whether an error says what is wrong with a request.
-func refusal(err error) bool {
-	f, ok := errors.AsType[*fault.Error](err)
-	return ok && f.Kind != fault.Unavailable
 }
 
 var errOtherBody = fault.BadRequest("This Idempotency-Key was used with another body; a key stands for one request.").

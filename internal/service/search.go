@@ -66,7 +66,7 @@ func (s *Service) findByID(ctx context.Context, actor access.Actor, id string, f
 	found.Request, errs[1] = s.Request(ctx, actor, id)
 	found.Link, errs[2] = s.CaptureLink(ctx, actor, id)
 	for _, err := range errs {
-		if f, ok := errors.AsType[*fault.Error](err); err != nil && (!ok || f.Kind != fault.NotFound) {
+		if err != nil && fault.KindOf(err) != fault.NotFound {
 			return err
 		}
 	}

@@ -81,6 +81,14 @@ func (e *Error) Is(target error) bool {
 	return ok && t.Code == e.Code
 }
 
+// KindOf returns the kind of the fault in err; Internal if there is none.
+func KindOf(err error) Kind {
+	if f, ok := errors.AsType[*Error](err); ok {
+		return f.Kind
+	}
+	return Internal
+}
+
 // CodeOf returns the code of the fault inside err, or "" when there is none.
 func CodeOf(err error) string {
 	if e, ok := errors.AsType[*Error](err); ok {

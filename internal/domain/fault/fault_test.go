@@ -38,6 +38,14 @@ func TestError(t *testing.T) {
 			t.Error("faults are not told apart by their codes")
 		}
 	})
+	t.Run("KindOf", func(t *testing.T) {
+		if got := fault.KindOf(fmt.Errorf("x: %w", refusal)); got != fault.Conflict {
+			t.Errorf("the kind is %d", got)
+		}
+		if got := fault.KindOf(errors.New("x")); got != fault.Internal {
+			t.Errorf("an error that is no fault has the kind %d", got)
+		}
+	})
 	t.Run("CodeOf", func(t *testing.T) {
 		if got := fault.CodeOf(fmt.Errorf("x: %w", refusal)); got != "busy" {
 			t.Errorf("the code is %q", got)

@@ -1,7 +1,6 @@
 package desk
 
 import (
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -71,7 +70,7 @@ func (d *Desk) losses(w http.ResponseWriter, r *http.Request, who *visitor, rows
 			continue
 		}
 		o, err := d.Service.OrderForReview(r.Context(), actorOf(who), id)
-		if f, ok := errors.AsType[*fault.Error](err); ok && f.Kind == fault.NotFound {
+		if fault.KindOf(err) == fault.NotFound {
 			continue
 		}
 		if err != nil {

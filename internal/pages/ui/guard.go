@@ -121,7 +121,7 @@ func (g *Guard[U]) Who(r *http.Request) (*Visitor[U], error) {
 		return nil, err
 	}
 	user, err := g.User(r.Context(), session.UserID)
-	if f, ok := errors.AsType[*fault.Error](err); ok && (f.Kind == fault.NotFound || f.Kind == fault.Unauthorized) {
+	if kind := fault.KindOf(err); kind == fault.NotFound || kind == fault.Unauthorized {
 		return nil, errors.Join(access.NoSession, g.Sessions.EndSession(r.Context(), session, g.Origin(r)))
 	}
 	if err != nil {
