@@ -79,14 +79,14 @@ func (s *Service) signatures(e *webhook.Endpoint, at time.Time, body []byte) []w
 	if err != nil {
 		return nil
 	}
-	headers := webhook.SignatureHeaders(secret, at, body)
+	headers := webhook.SignatureHeaders(webhook.NewSigner(secret), at, body)
 	if previous == "" {
 		return headers
 	}
 	if secret, err = s.secrets.Open(previous, e.ID); err != nil {
 		return headers
 	}
-	return append(headers, webhook.PreviousSignatureHeader(secret, at, body))
+	return append(headers, webhook.PreviousSignatureHeader(webhook.NewSigner(secret), at, body))
 }
 
 // Redeliver sends a delivery that has ended once more, under the same delivery id and with all attempts before it.

@@ -17,17 +17,17 @@ func Headers(event Event, deliveryID string) []Header {
 }
 
 // SignatureHeaders returns the additional headers of a signed attempt. The timestamp is that of the attempt.
-func SignatureHeaders(secret string, at time.Time, body []byte) []Header {
+func SignatureHeaders(s *Signer, at time.Time, body []byte) []Header {
 	timestamp := at.Unix()
 	return []Header{
 		{"X-LG-Timestamp", strconv.FormatInt(timestamp, 10)},
-		{"X-LG-Signature", Sign(secret, timestamp, body)},
+		{"X-LG-Signature", s.Sign(timestamp, body)},
 	}
 }
 
 // PreviousSignatureHeader returns the further header of an attempt while the secret before the last rotation is valid.
-func PreviousSignatureHeader(secret string, at time.Time, body []byte) Header {
-	return Header{"X-LG-Signature-Previous", Sign(secret, at.Unix(), body)}
+func PreviousSignatureHeader(s *Signer, at time.Time, body []byte) Header {
+	return Header{"X-LG-Signature-Previous", s.Sign(at.Unix(), body)}
 }
 
 // TokenHeaders returns the additional headers of an attempt with an OAuth2 token.

@@ -11,6 +11,7 @@ const vectorSecret = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c
 // The expected values were made with another implementation of HMAC:
 // printf '%s.%s' TIMESTAMP BODY | openssl dgst -sha256 -hmac SECRET
 func TestSign(t *testing.T) {
+	signer := NewSigner(vectorSecret) // used again for each
 	for name, test := range map[string]struct {
 		timestamp int64
 		body      string
@@ -28,7 +29,7 @@ func TestSign(t *testing.T) {
 		"NewlineAtTheEnd": {1700000000, "{}\n", "v1=fcda02fb7a45daebc7f1496fc65e128d140e0140faec9018c5730dcaff22b155"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := Sign(vectorSecret, test.timestamp, []byte(test.body)); got != test.want {
+			if got := signer.Sign(test.timestamp, []byte(test.body)); got != test.want {
 				t.Errorf("Sign = %s, want %s", got, test.want)
 			}
 		})
@@ -38,11 +39,12 @@ func TestSign(t *testing.T) {
 // TestSign_Covers checks that the signature depends on everything that it should cover.
 func TestSign_Covers(t *testing.T) {
 	body := []byte(`{"webhook_event":"order-outcome"}`)
-	signature := Sign(vectorSecret, 1700000000, body)
+	signer := NewSigner(vectorSecret)
+	signature := signer.Sign(1700000000, body)
 	for name, other := range map[string]string{
-		"Secret":    Sign(strings.Replace(vectorSecret, "0", "1", 1), 1700000000, body),
-		"Timestamp": Sign(vectorSecret, 1700000001, body),
-		"Body":      Sign(vectorSecret, 1700000000, append(body, '\n')),
+		"Secret":    NewSigner(strings.Replace(vectorSecret, "0", "1", 1)).Sign(1700000000, body),
+		"Timestamp": signer.Sign(1700000001, body),
+		"Body":      signer.Sign(1700000000, append(body, '\n')),
 	} {
 		if other == signature {
 			t.Errorf("%s: the signature is the same", name)

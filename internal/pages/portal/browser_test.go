@@ -155,7 +155,7 @@ func verify(t *testing.T, secret string, d received) {
 	t.Helper()
 	at, err := strconv.ParseInt(d.header.Get("X-LG-Timestamp"), 10, 64)
 	must.NoError(t, err)
-	if webhook.Sign(secret, at, d.body) != d.header.Get("X-LG-Signature") {
+	if webhook.NewSigner(secret).Sign(at, d.body) != d.header.Get("X-LG-Signature") {
 		t.Errorf("the signature %q is not that of the delivery", d.header.Get("X-LG-Signature"))
 	}
 }

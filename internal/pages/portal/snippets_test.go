@@ -84,7 +84,7 @@ func TestSnippets(t *testing.T) {
 	const now = 1_760_000_000
 	secret, body := webhook.NewSigningSecret(), `{"webhook_event":"order-outcome","outcome_locale":"真正品"}`
 	stamp := strconv.Itoa(now)
-	good := webhook.Sign(secret, now, []byte(body))
+	good := webhook.NewSigner(secret).Sign(now, []byte(body))
 	for _, s := range snippets {
 		t.Run(s.Language, func(t *testing.T) {
 			verify := runSnippet(t, s)

@@ -25,19 +25,22 @@ const maxDrain = 64 << 10
 
 // httpSender makes HTTP delivery attempts.
 type httpSender struct {
-	client  *http.Client
-	tokens  *tokens
-	secrets *secret.Box
-	timeout time.Duration // of an attempt, including the access token
-	now     func() time.Time
+	// transport is used without an http.Client: redirects are not followed, and a client copies every request's header
+	// to be able to.
+	transport http.RoundTripper
+	tokens    *tokens
+	secrets   *secret.Box
+	timeout   time.Duration // of an attempt, including the access token
+	now       func() time.Time
 }
 
 // target is an endpoint prepared for attempts.
 type target struct {
 	*webhook.Endpoint
 	url      *url.URL
-	secret   string // of the signature or of the OAuth2 client
-	previous string // of the signature, before the last rotation; empty: none
+	secret   string // of the OAuth2 client
+	signer   *webhook.Signer
+	previous *webhook.Signer // before the last rotation; nil: none
 }
 
 // openTarget decrypts the secret of an endpoint and parses its URL.
@@ -46,11 +49,13 @@ func (c *httpSender) openTarget(e *webhook.Endpoint) (*target, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the secret of the endpoint: %w", err)
 	}
-	t := &target{Endpoint: e, secret: opened}
+	t := &target{Endpoint: e, secret: opened, signer: webhook.NewSigner(opened)}
 	if e.Rotation != nil {
-		if t.previous, err = c.secrets.Open(e.Rotation.SealedPrevious, e.ID); err != nil {
+		previous, err := c.secrets.Open(e.Rotation.SealedPrevious, e.ID)
+		if err != nil {
 			return nil, fmt.Errorf("read the previous secret of the endpoint: %w", err)
 		}
+		t.previous = webhook.NewSigner(previous)
 	}
 	t.url, err = url.Parse(e.URL)
 	return t, err
@@ -58,8 +63,8 @@ func (c *httpSender) openTarget(e *webhook.Endpoint) (*target, error) {
 
 // signatures returns the headers of a signed attempt.
 func (t *target) signatures(at time.Time, body []byte) []webhook.Header {
-	headers := webhook.SignatureHeaders(t.secret, at, body)
-	if t.previous != "" && at.Before(t.Rotation.PreviousUntil) {
+	headers := webhook.SignatureHeaders(t.signer, at, body)
+	if t.previous != nil && at.Before(t.Rotation.PreviousUntil) {
 		headers = append(headers, webhook.PreviousSignatureHeader(t.previous, at, body))
 	}
 	return headers
@@ -96,7 +101,7 @@ func (c *httpSender) exchange(ctx context.Context, t *target, d *store.QueuedDel
 		}
 	}
 	var handshake atomic.Pointer[error]
-	response, err := c.client.Do(c.request(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+	response, err := c.transport.RoundTrip(c.request(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		TLSHandshakeDone: func(_ tls.ConnectionState, err error) {
 			if err != nil {
 				handshake.Store(&err)
@@ -138,9 +143,13 @@ func (c *httpSender) request(
 	if token == "" {
 		proof = t.signatures(at, d.Body)
 	}
-	header := http.Header{"User-Agent": {userAgent}}
-	for _, h := range append(webhook.Headers(d.Event, d.ID), proof...) {
-		header[h.Name] = []string{h.Value}
+	headers := append(webhook.Headers(d.Event, d.ID), proof...)
+	headers = append(headers, webhook.Header{Name: "User-Agent", Value: userAgent})
+	header := make(http.Header, len(headers)+1) // and a trace
+	values := make([]string, len(headers))
+	for i, h := range headers {
+		values[i] = h.Value
+		header[h.Name] = values[i : i+1 : i+1]
 	}
 	tracing.Inject(ctx, header)
 	body := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(d.Body)), nil }

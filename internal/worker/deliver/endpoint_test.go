@@ -41,7 +41,7 @@ func TestRotatedSecret(t *testing.T) {
 		w.clock.Set(until.Add(-time.Second))
 		got := deliver()
 		timestamp, err := strconv.ParseInt(got.header.Get("X-LG-Timestamp"), 10, 64)
-		if want := webhook.Sign(before, timestamp, []byte(got.body)); err != nil || got.header.Get(name) != want {
+		if want := webhook.NewSigner(before).Sign(timestamp, []byte(got.body)); err != nil || got.header.Get(name) != want {
 			t.Errorf("%s is %q, want %q (%v)", name, got.header.Get(name), want, err)
 		}
 		w.clock.Set(until)

@@ -94,7 +94,8 @@ func New(c Config) *Sender {
 		client.Transport = named{transport}
 	}
 	s.http = httpSender{
-		client: client, tokens: newTokens(client, c.Timeout, c.Now), secrets: c.Secrets, timeout: c.Timeout, now: c.Now,
+		transport: client.Transport, tokens: newTokens(client, c.Timeout, c.Now), secrets: c.Secrets, timeout: c.Timeout,
+		now: c.Now,
 	}
 	m, collectors := newMetrics(&queueState{store: c.Store, now: c.Now})
 	s.metrics = m
