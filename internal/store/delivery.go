@@ -184,81 +184,126 @@ var errMoved = errors.New("a delivery has left its place in the queue")
 // it did, and the sender still has the endpoint's queue: what another has taken over, or what was dropped, does not
 // change. Recording a result twice is thus harmless.
 func (s *Store) RecordAttempts(ctx context.Context, senderID string, results []AttemptResult) error {
-	// To be told which rows a statement has found costs more than finding them, and nearly always it is all of them.
-	err := s.Update(ctx, func(tx *Tx) error { return tx.recordAttempts(senderID, results, (*Tx).leaveTogether) })
+	// Nearly always all stand where they did, and then all go together.
+	err := s.Update(ctx, func(tx *Tx) error { return tx.recordAttempts(senderID, results, (*Tx).recordTogether) })
 	if errors.Is(err, errMoved) {
-		err = s.Update(ctx, func(tx *Tx) error { return tx.recordAttempts(senderID, results, (*Tx).leave) })
+		err = s.Update(ctx, func(tx *Tx) error { return tx.recordAttempts(senderID, results, (*Tx).recordApart) })
 	}
 	return err
 }
 
 // EndDeliveries writes down how deliveries ended that no sender works on, those of them that still wait.
 func (t *Tx) EndDeliveries(results []AttemptResult) error {
-	ended := make([]*AttemptResult, len(results))
 	for i := range results {
-		ended[i] = &results[i]
-	}
-	return db.InBatches(ended, func(batch []*AttemptResult) error {
-		standing, err := t.leave(batch)
-		if err != nil {
+		if _, err := t.recordStanding(&results[i]); err != nil {
 			return err
 		}
-		return t.insertAttempts(standing)
-	})
+	}
+	return nil
 }
 
-// leaver takes deliveries out of the queue and returns those that were there.
-type leaver func(t *Tx, batch []*AttemptResult) ([]*AttemptResult, error)
-
-func (t *Tx) recordAttempts(senderID string, results []AttemptResult, leave leaver) error {
+func (t *Tx) recordAttempts(
+	senderID string, results []AttemptResult, record func(t *Tx, results []*AttemptResult) error,
+) error {
 	held, err := t.heldQueues(senderID, results)
 	if err != nil {
 		return err
 	}
-	var ended, repeated []*AttemptResult
+	mine := make([]*AttemptResult, 0, len(results))
 	for i := range results {
-		r := &results[i]
-		switch {
-		case held != nil && !held[r.EndpointID]:
-		case r.Next == nil:
-			ended = append(ended, r)
-		default:
-			repeated = append(repeated, r)
+		if r := &results[i]; held == nil || held[r.EndpointID] {
+			mine = append(mine, r)
 		}
 	}
 	// In the order of the index: transactions then wait for each other instead of locking each other out.
-	slices.SortFunc(ended, func(a, b *AttemptResult) int {
+	slices.SortFunc(mine, func(a, b *AttemptResult) int {
 		return cmp.Or(cmp.Compare(a.EndpointID, b.EndpointID), a.DueAt.Compare(b.DueAt),
 			cmp.Compare(a.DeliveryID, b.DeliveryID))
 	})
-	recorded := make([]*AttemptResult, 0, len(results))
-	if err := db.InBatches(ended, func(batch []*AttemptResult) error {
-		standing, err := leave(t, batch)
-		if err != nil {
-			return err
-		}
-		recorded = append(recorded, standing...)
-		return t.insertAttempts(standing)
-	}); err != nil {
-		return err
-	}
-	for _, r := range repeated {
-		n, err := t.db.Exec(`UPDATE delivery_queue SET failures = failures + 1, attempts = attempts + 1, due_at = $1
-			WHERE endpoint_id = $2 AND due_at = $3 AND delivery_id = $4`,
-			column.Micros(*r.Next), r.EndpointID, column.Micros(r.DueAt), r.DeliveryID)
-		if err == nil && n == 1 {
-			recorded = append(recorded, r)
-			err = t.insertAttempts([]*AttemptResult{r})
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return t.countAttempts(recorded)
+	return record(t, mine)
 }
 
-// leaveQueue removes n deliveries from the queue, by their places.
-func leaveQueue(n int) string {
+// recordTogether records results if all deliveries stand where they did, else it returns errMoved.
+func (t *Tx) recordTogether(results []*AttemptResult) error {
+	var repeated []db.Command
+	ended := make([]*AttemptResult, 0, len(results))
+	for _, r := range results {
+		if r.Next == nil {
+			ended = append(ended, r)
+		} else {
+			repeated = append(repeated, postpone(r))
+		}
+	}
+	commands := append(leaveQueue(ended), repeated...)
+	commands = insertAttempts(commands, results)
+	return t.db.Batch(countAttempts(commands, results), false)
+}
+
+// recordApart records those results whose deliveries stand where they did.
+func (t *Tx) recordApart(results []*AttemptResult) error {
+	recorded := make([]*AttemptResult, 0, len(results))
+	for _, r := range results {
+		standing, err := t.recordStanding(r)
+		if err != nil {
+			return err
+		}
+		if standing {
+			recorded = append(recorded, r)
+		}
+	}
+	return t.db.Batch(countAttempts(nil, recorded), false)
+}
+
+// recordStanding records a result if the delivery stands where it did, and reports whether.
+func (t *Tx) recordStanding(r *AttemptResult) (standing bool, err error) {
+	one := []*AttemptResult{r}
+	commands := leaveQueue(one)
+	if r.Next != nil {
+		commands = []db.Command{postpone(r)}
+	}
+	err = t.db.Batch(commands, false)
+	if errors.Is(err, errMoved) {
+		return false, nil
+	}
+	if err == nil {
+		err = t.db.Batch(insertAttempts(nil, one), false)
+	}
+	return true, err
+}
+
+// all checks that a statement has changed n rows.
+func all(n int) func(int64) error {
+	return func(changed int64) error {
+		if changed != int64(n) {
+			return errMoved
+		}
+		return nil
+	}
+}
+
+// postpone lets a delivery stand further back in the queue, after an attempt that failed.
+func postpone(r *AttemptResult) db.Command {
+	return db.Command{
+		Text: `UPDATE delivery_queue SET failures = failures + 1, attempts = attempts + 1, due_at = $1
+			WHERE endpoint_id = $2 AND due_at = $3 AND delivery_id = $4`,
+		Args:    []any{column.Micros(*r.Next), r.EndpointID, column.Micros(r.DueAt), r.DeliveryID},
+		Changed: all(1),
+	}
+}
+
+// leaveQueue removes deliveries from the queue, by their places.
+func leaveQueue(ended []*AttemptResult) (commands []db.Command) {
+	for batch := range db.Batches(ended) {
+		args := make([]any, 0, 3*len(batch))
+		for _, r := range batch {
+			args = append(args, r.EndpointID, column.Micros(r.DueAt), r.DeliveryID)
+		}
+		commands = append(commands, db.Command{Text: leaveText(len(batch)), Args: args, Changed: all(len(batch))})
+	}
+	return commands
+}
+
+var leaveText = db.ByLength(func(n int) string {
 	var b strings.Builder
 	b.WriteString("DELETE FROM delivery_queue WHERE (endpoint_id, due_at, delivery_id) IN (VALUES ")
 	for i := range n {
@@ -270,43 +315,12 @@ func leaveQueue(n int) string {
 	}
 	b.WriteByte(')')
 	return b.String()
-}
-
-func places(batch []*AttemptResult) []any {
-	args := make([]any, 0, 3*len(batch))
-	for _, r := range batch {
-		args = append(args, r.EndpointID, column.Micros(r.DueAt), r.DeliveryID)
-	}
-	return args
-}
-
-// leaveTogether takes all deliveries out of the queue, or returns errMoved.
-func (t *Tx) leaveTogether(batch []*AttemptResult) ([]*AttemptResult, error) {
-	n, err := t.db.Exec(leaveQueue(len(batch)), places(batch)...)
-	if err == nil && int(n) != len(batch) {
-		err = errMoved
-	}
-	return batch, err
-}
-
-// leave takes those deliveries out of the queue that are there.
-func (t *Tx) leave(batch []*AttemptResult) ([]*AttemptResult, error) {
-	byID := make(map[string]*AttemptResult, len(batch))
-	for _, r := range batch {
-		byID[r.DeliveryID] = r
-	}
-	found, err := db.Column[string](t.Context(), t.db.Queries, leaveQueue(len(batch))+" RETURNING delivery_id",
-		places(batch)...)
-	standing := make([]*AttemptResult, len(found))
-	for i, id := range found {
-		standing[i] = byID[id]
-	}
-	return standing, err
-}
+})
 
 const attemptColumns = "delivery_id, number, at, duration, http_status, failure, answer"
 
-func (t *Tx) insertAttempts(attempts []*AttemptResult) error {
+// insertAttempts appends what adds attempts to the log.
+func insertAttempts(commands []db.Command, attempts []*AttemptResult) []db.Command {
 	var plain, others []*AttemptResult
 	for _, r := range attempts {
 		if r.Acknowledged() && r.Answer == "" {
@@ -315,10 +329,14 @@ func (t *Tx) insertAttempts(attempts []*AttemptResult) error {
 			others = append(others, r)
 		}
 	}
-	if err := db.InBatches(plain, t.insertPlain); err != nil {
-		return err
+	for batch := range db.Batches(plain) {
+		args := make([]any, 0, plainColumns*len(batch))
+		for _, r := range batch {
+			args = append(args, r.DeliveryID, r.Number, column.Micros(r.At), r.Duration.Microseconds(), r.HTTPStatus)
+		}
+		commands = append(commands, db.Command{Text: plainText(len(batch)), Args: args})
 	}
-	return db.InBatches(others, func(batch []*AttemptResult) error {
+	for batch := range db.Batches(others) {
 		args := make([]any, 0, 11*len(batch))
 		for _, r := range batch {
 			ended := ""
@@ -332,28 +350,30 @@ func (t *Tx) insertAttempts(attempts []*AttemptResult) error {
 			args = append(args, r.DeliveryID, r.Number, column.Micros(r.At), r.Duration.Microseconds(), r.HTTPStatus,
 				string(r.Failure), r.Answer, r.Headers, ended, column.MicrosOrNull(r.Next), 1)
 		}
-		_, err := t.db.Exec("INSERT INTO delivery_attempts ("+attemptColumns+", headers, ended, next_at, kept) VALUES "+
-			db.Tuples(len(batch), 11), args...)
-		return err
-	})
+		commands = append(commands, db.Command{
+			Text: "INSERT INTO delivery_attempts (" + attemptColumns + ", headers, ended, next_at, kept) VALUES " +
+				db.Tuples(len(batch), 11),
+			Args: args,
+		})
+	}
+	return commands
 }
 
-// insertPlain inserts what most attempts are, acknowledged with an empty answer, at half the price.
-func (t *Tx) insertPlain(batch []*AttemptResult) error {
-	const each = 5
+// plainColumns is how many columns differ in what most attempts are: acknowledged with an empty answer.
+const plainColumns = 5
+
+// plainText inserts such attempts, at half the price.
+var plainText = db.ByLength(func(n int) string {
 	var b strings.Builder
 	b.WriteString("INSERT INTO delivery_attempts (" + attemptColumns + ", ended, next_at, kept) VALUES ")
-	args := make([]any, 0, each*len(batch))
-	for i, r := range batch {
+	for i := range n {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		b.WriteString(strings.TrimSuffix(db.List(each*i+1, each), ")") + ",'','','delivered',NULL,1)")
-		args = append(args, r.DeliveryID, r.Number, column.Micros(r.At), r.Duration.Microseconds(), r.HTTPStatus)
+		b.WriteString(strings.TrimSuffix(db.List(plainColumns*i+1, plainColumns), ")") + ",'','','delivered',NULL,1)")
 	}
-	_, err := t.db.Exec(b.String(), args...)
-	return err
-}
+	return b.String()
+})
 
 // Attempts returns the attempts on a delivery that are still kept, in their order.
 func (q Queries) Attempts(ctx context.Context, deliveryID string) ([]webhook.Attempt, error) {

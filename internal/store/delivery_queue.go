@@ -210,13 +210,17 @@ func (t *Tx) heldQueues(senderID string, results []AttemptResult) (map[string]bo
 	}
 	clear(held)
 	slices.Sort(ids)
-	return held, db.InBatches(ids, func(ids []string) error {
-		got, err := db.Column[string](t.Context(), t.db.Queries, `SELECT endpoint_id FROM delivery_leases
-			WHERE sender_id = $1 AND endpoint_id IN `+db.List(2, len(ids))+" ORDER BY endpoint_id"+t.db.Dialect.ForUpdate,
-			append([]any{senderID}, db.Anys(ids)...)...)
-		for _, id := range got {
-			held[id] = true
-		}
-		return err
-	})
+	locks := make([]db.Command, 0, 1)
+	for ids := range db.Batches(ids) {
+		locks = append(locks, db.Command{
+			Text: "SELECT endpoint_id FROM delivery_leases WHERE sender_id = $1 AND endpoint_id IN " + db.List(2, len(ids)) +
+				" ORDER BY endpoint_id" + t.db.Dialect.ForUpdate,
+			Args: append([]any{senderID}, db.Anys(ids)...),
+			Each: func(r *db.Record) error {
+				held[r.Text(0)] = true
+				return nil
+			},
+		})
+	}
+	return held, t.db.Batch(locks, false)
 }

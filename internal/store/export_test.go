@@ -61,7 +61,7 @@ func (s *Store) QueuePlans(ctx context.Context) (map[string]string, error) {
 	return s.explain(ctx, map[string]explained{
 		"heads": {queueHeads, []any{int64(1)}},
 		"due":   {dueDeliveries(32), []any{uuid7.New(), int64(1), uuid7.New(), int64(2)}},
-		"leave": {leaveQueue(32), places},
+		"leave": {leaveText(32), places},
 	})
 }
 

@@ -254,14 +254,13 @@ func (t *groupTenant) reads(to []db.Command, d *db.Dialect) []db.Command {
 		return nil
 	}})
 	const text = "SELECT key FROM idempotency_keys WHERE account_id = $1 AND environment = $2 AND key IN "
-	_ = db.InBatches(t.keys, func(keys []string) error {
+	for keys := range db.Batches(t.keys) {
 		args := append(make([]any, 0, len(scope)+len(keys)), scope...)
 		for _, key := range keys {
 			args = append(args, key)
 		}
 		to = append(to, db.Command{Text: text + db.List(len(scope)+1, len(keys)), Args: args, Each: t.markUsed})
-		return nil
-	})
+	}
 	return to
 }
 
@@ -326,7 +325,7 @@ func (t *Tx) photoReads(group []*Creation, known map[string]*knownPhoto) []db.Co
 	}
 	const text = "SELECT name, account_id, environment, used FROM photos WHERE erased_at IS NULL AND name IN "
 	reads := make([]db.Command, 0, 8)
-	_ = db.InBatches(names, func(names []string) error {
+	for names := range db.Batches(names) {
 		in, args := text+db.List(1, len(names)), db.Anys(names)
 		if t.db.Dialect.ForUpdate != "" {
 			unused := in + " AND used = 0 ORDER BY name" + t.db.Dialect.ForUpdate
@@ -334,19 +333,17 @@ func (t *Tx) photoReads(group []*Creation, known map[string]*knownPhoto) []db.Co
 			in += " AND used = 1"
 		}
 		reads = append(reads, db.Command{Text: in, Args: args, Each: each})
-		return nil
-	})
+	}
 	return reads
 }
 
 // write stores the orders that were accepted.
 func (t *Tx) write(accepted []*Creation, fresh []string, ends bool) error {
 	writes := make([]db.Command, 0, 8)
-	_ = db.InBatches(fresh, func(names []string) error {
+	for names := range db.Batches(fresh) {
 		use := "UPDATE photos SET used = 1 WHERE name IN " + db.List(1, len(names))
 		writes = append(writes, db.Command{Text: use, Args: db.Anys(names)})
-		return nil
-	})
+	}
 	var orders, charges, keys [][]any
 	done := true
 	for _, c := range accepted {
@@ -386,14 +383,13 @@ func (t *Tx) write(accepted []*Creation, fresh []string, ends bool) error {
 
 // inserts adds the statements that insert rows; into is the table with its columns.
 func inserts(to []db.Command, into string, rows [][]any) []db.Command {
-	_ = db.InBatches(rows, func(rows [][]any) error {
+	for rows := range db.Batches(rows) {
 		args := make([]any, 0, len(rows)*len(rows[0]))
 		for _, row := range rows {
 			args = append(args, row...)
 		}
 		insert := "INSERT INTO " + into + " VALUES " + db.Tuples(len(rows), len(rows[0]))
 		to = append(to, db.Command{Text: insert, Args: args})
-		return nil
-	})
+	}
 	return to
 }

@@ -171,9 +171,9 @@ func (c *hourCount) add(a *AttemptResult, lastAcknowledged time.Time) {
 	}
 }
 
-// countAttempts counts attempts by endpoint and hour, in the order of the rows: senders then wait for each other
-// instead of locking each other out.
-func (t *Tx) countAttempts(attempts []*AttemptResult) error {
+// countAttempts appends what counts attempts by endpoint and hour, in the order of the rows: senders then wait for each
+// other instead of locking each other out.
+func countAttempts(commands []db.Command, attempts []*AttemptResult) []db.Command {
 	var counts []*hourCount
 	byHour, acknowledged := make(map[hourCount]*hourCount), make(map[string]time.Time)
 	for _, a := range attempts {
@@ -194,19 +194,24 @@ func (t *Tx) countAttempts(attempts []*AttemptResult) error {
 	slices.SortFunc(counts, func(a, b *hourCount) int {
 		return cmp.Or(strings.Compare(a.endpointID, b.endpointID), cmp.Compare(a.hour, b.hour))
 	})
-	return db.InBatches(counts, func(batch []*hourCount) error {
+	for batch := range db.Batches(counts) {
 		args := make([]any, 0, 5*len(batch))
 		for _, c := range batch {
 			args = append(args, c.endpointID, c.hour, c.acknowledged, c.failed, column.MicrosOrNull(c.failingSince))
 		}
-		_, err := t.db.Exec("INSERT INTO endpoint_hours (endpoint_id, hour, acknowledged, failed, failing_since) VALUES "+
-			db.Tuples(len(batch), 5)+`
-			ON CONFLICT (endpoint_id, hour) DO UPDATE SET acknowledged = endpoint_hours.acknowledged + excluded.acknowledged,
-			failed = endpoint_hours.failed + excluded.failed, failing_since = CASE WHEN excluded.acknowledged > 0
-				THEN excluded.failing_since ELSE COALESCE(endpoint_hours.failing_since, excluded.failing_since) END`, args...)
-		return err
-	})
+		commands = append(commands, db.Command{Text: countHours + db.Tuples(len(batch), 5) + countAgain, Args: args})
+	}
+	return commands
 }
+
+// The statement that counts attempts, before and after its rows.
+const (
+	countHours = "INSERT INTO endpoint_hours (endpoint_id, hour, acknowledged, failed, failing_since) VALUES "
+	countAgain = ` ON CONFLICT (endpoint_id, hour) DO UPDATE SET
+		acknowledged = endpoint_hours.acknowledged + excluded.acknowledged,
+		failed = endpoint_hours.failed + excluded.failed, failing_since = CASE WHEN excluded.acknowledged > 0
+			THEN excluded.failing_since ELSE COALESCE(endpoint_hours.failing_since, excluded.failing_since) END`
+)
 
 // EndpointHealth returns how the attempts on the endpoints of an account went in the last 24 hours and 7 days, in whole
 // hours, as far as there were any.

@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	lru "container/list"
 	"context"
 	"database/sql"
@@ -28,19 +29,30 @@ type Command struct {
 	Text string
 	Args []any
 	Each func(*Record) error // called for every row of the result; nil: there is none
+
+	// Changed is called with the number of rows that were changed, where there is no Each. An error of its own keeps the
+	// transaction from its end, but not the statements behind it from running.
+	Changed func(n int64) error
 }
 
 // oneByOne is a batch on a connection to which statements go one by one.
 func oneByOne(ctx context.Context, c conn, commands []Command) error {
 	for _, cmd := range commands {
-		if cmd.Each == nil {
-			if _, err := c.exec(ctx, cmd.Text, cmd.Args); err != nil {
+		if cmd.Each != nil {
+			if err := (Queries{c: c}).Records(ctx, cmd.Text, cmd.Args, cmd.Each); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := (Queries{c: c}).Records(ctx, cmd.Text, cmd.Args, cmd.Each); err != nil {
+		result, err := c.exec(ctx, cmd.Text, cmd.Args)
+		if err != nil {
 			return err
+		}
+		if cmd.Changed != nil {
+			n, err := result.RowsAffected()
+			if err := cmp.Or(err, cmd.Changed(n)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

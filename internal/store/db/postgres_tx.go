@@ -105,13 +105,15 @@ func (p *pgTx) batch(ctx context.Context, commands []Command, commit bool) error
 	}
 	for _, cmd := range commands {
 		queued := b.Queue(cmd.Text, cmd.Args...)
-		if cmd.Each == nil {
-			continue
+		switch {
+		case cmd.Each != nil:
+			queued.Query(func(rows pgx.Rows) error {
+				r := new(Record)
+				return rawRecords(rows, r, func() error { return cmp.Or(cmd.Each(r), r.err) })
+			})
+		case cmd.Changed != nil:
+			queued.Exec(func(tag pgconn.CommandTag) error { return cmd.Changed(tag.RowsAffected()) })
 		}
-		queued.Query(func(rows pgx.Rows) error {
-			r := new(Record)
-			return rawRecords(rows, r, func() error { return cmp.Or(cmd.Each(r), r.err) })
-		})
 	}
 	if commit {
 		b.Queue("COMMIT").Exec(committed)

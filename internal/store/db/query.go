@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"iter"
 	"strconv"
 	"strings"
 	"sync"
@@ -186,17 +187,41 @@ var batchSizes = [...]int{LongestBatch, 16, 8, 4, 2, 1}
 // LongestBatch is how many items are in a batch at the most.
 const LongestBatch = 32
 
-// InBatches calls f for all items in batches of these lengths.
-func InBatches[T any](items []T, f func([]T) error) error {
-	for _, size := range batchSizes {
-		for len(items) >= size {
-			if err := f(items[:size]); err != nil {
-				return err
+// Batches cuts items into batches of these lengths.
+func Batches[T any](items []T) iter.Seq[[]T] {
+	return func(yield func([]T) bool) {
+		for _, size := range batchSizes {
+			for len(items) >= size {
+				if !yield(items[:size]) {
+					return
+				}
+				items = items[size:]
 			}
-			items = items[size:]
+		}
+	}
+}
+
+// InBatches calls f for all items in batches, as far as the first that fails.
+func InBatches[T any](items []T, f func([]T) error) error {
+	for batch := range Batches(items) {
+		if err := f(batch); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// ByLength keeps the texts that f makes for lists, by their lengths.
+func ByLength(f func(n int) string) func(n int) string {
+	var kept sync.Map
+	return func(n int) string {
+		if text, ok := kept.Load(n); ok {
+			return text.(string)
+		}
+		text := f(n)
+		kept.Store(n, text)
+		return text
+	}
 }
 
 func Anys[T any](values []T) []any {

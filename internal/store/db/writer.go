@@ -78,12 +78,17 @@ func (w *writer) batch(_ context.Context, commands []Command, _ bool) error {
 	var r Record
 	ignore := func() error { return nil }
 	for i := range commands {
-		each := ignore
-		if cmd := &commands[i]; cmd.Each != nil {
+		cmd, each := &commands[i], ignore
+		if cmd.Each != nil {
 			each = func() error { return cmp.Or(cmd.Each(&r), r.err) }
 		}
-		if err := readRecords(w.direct, commands[i].Text, commands[i].Args, &r, each); err != nil {
+		if err := readRecords(w.direct, cmd.Text, cmd.Args, &r, each); err != nil {
 			return err
+		}
+		if cmd.Changed != nil {
+			if err := cmd.Changed(w.direct.Changes()); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -191,6 +191,9 @@ func (c *Conn) Exec(text string) error {
 	return s.run()
 }
 
+// Changes returns how many rows the last statement that changed any has changed.
+func (c *Conn) Changes() int64 { return sqlite3.Xsqlite3_changes64(c.tls, c.db) }
+
 // run steps to the end.
 func (s *Statement) run() error {
 	defer s.Reset()

@@ -75,7 +75,7 @@ func (s driverStmt) Exec(args []driver.Value) (driver.Result, error) {
 		return nil, err
 	}
 	err := s.run()
-	return driver.RowsAffected(sqlite3.Xsqlite3_changes64(s.conn.tls, s.conn.db)), err
+	return driver.RowsAffected(s.conn.Changes()), err
 }
 
 // Query implements driver.Stmt.
