@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/text"
 )
 
 // The problem codes of this package. Handlers may add their own.
@@ -41,7 +42,7 @@ type problems struct {
 
 func (p *problems) add(field, code, message string) {
 	if !p.full() {
-		p.list = append(p.list, fault.Problem{Field: clip(field), Code: code, Message: message})
+		p.list = append(p.list, fault.Problem{Field: text.Clip(field, maxFieldChars), Code: code, Message: message})
 	}
 }
 
@@ -52,21 +53,6 @@ func (p *problems) err() error {
 		return nil
 	}
 	return fault.Validation(p.list...)
-}
-
-// clip shortens a path to maxFieldChars.
-func clip(field string) string {
-	chars, cut := 0, 0
-	for i := range field {
-		if chars == maxFieldChars-1 {
-			cut = i
-		}
-		chars++
-	}
-	if chars <= maxFieldChars {
-		return field
-	}
-	return field[:cut] + "…"
 }
 
 // count says a number of things: "1 item", "3 items".

@@ -2,9 +2,11 @@ package httpx
 
 import (
 	"cmp"
+	"errors"
 	"math"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -125,15 +127,35 @@ func (q *Query) Time(name string) time.Time {
 	if !ok {
 		return time.Time{}
 	}
-	t, err := time.Parse(time.RFC3339, s)
-	// Parse also takes T3: and a comma before the fraction.
-	if err != nil || s[len("2006-01-02T15")] != ':' || strings.Contains(s, ",") {
+	t, err := parseTime(s)
+	if err != nil {
 		q.Problem(name, CodeFormat,
 			"must be an RFC 3339 timestamp such as 2026-01-31T09:30:00Z (the + of an offset is sent as %2B)")
 		return time.Time{}
 	}
 	return t.UTC()
 }
+
+// timestamp is the grammar of RFC 3339. time.Parse takes less of it (no small letters, no leap second) and more (an hour
+// of one digit, a comma before the fraction, an offset of more than a day).
+var timestamp = regexp.MustCompile(
+	`^(\d{4}-\d\d-\d\d)[Tt]([01]\d|2[0-3])(:[0-5]\d:)([0-5]\d|60)(\.\d+)?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$`)
+
+// parseTime reads an RFC 3339 timestamp. A leap second is the beginning of the next one.
+func parseTime(s string) (time.Time, error) {
+	m := timestamp.FindStringSubmatch(s)
+	if m == nil {
+		return time.Time{}, errNoTimestamp
+	}
+	second, leap := m[4], time.Duration(0)
+	if second == "60" {
+		second, leap = "59", time.Second
+	}
+	t, err := time.Parse(time.RFC3339Nano, m[1]+"T"+m[2]+m[3]+second+m[5]+strings.ToUpper(m[6]))
+	return t.Add(leap), err
+}
+
+var errNoTimestamp = errors.New("no RFC 3339 timestamp")
 
 // UUID returns a UUID in lower case, or "" when it is absent or wrong.
 func (q *Query) UUID(name string) string {

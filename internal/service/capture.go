@@ -187,6 +187,12 @@ func (s *Service) RevokeCaptureLink(ctx context.Context, actor access.Actor, id 
 	if err != nil {
 		return err
 	}
+	switch status, _, err := s.captureStatus(ctx, l); {
+	case err != nil:
+		return err
+	case status != capture.Open:
+		return capture.NotFound
+	}
 	return s.store.Update(ctx, func(tx *store.Tx) error {
 		if err := tx.RevokeCaptureLink(l, s.now()); err != nil {
 			return orNotFound(err, capture.NotFound)

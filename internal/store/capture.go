@@ -78,11 +78,13 @@ func (q Queries) CaptureLinks(
 	return q.captureLinks(ctx, where+" ORDER BY id DESC LIMIT $3", args...)
 }
 
-// OpenCaptureLinks counts the open links of an account in both environments. The caller has locked the account.
+// OpenCaptureLinks counts the open links of an account in both environments: a link for a photo request that is over is
+// not open. The caller has locked the account.
 func (t *Tx) OpenCaptureLinks(accountID string, now time.Time) (int, error) {
-	return db.Value[int](t.Context(), t.db.Queries, `SELECT COUNT(*) FROM capture_links
-		WHERE account_id = $1 AND expires_at > $2 AND submitted_at IS NULL AND revoked_at IS NULL`, accountID,
-		column.Micros(now))
+	return db.Value[int](t.Context(), t.db.Queries, `SELECT COUNT(*) FROM capture_links AS l
+		WHERE account_id = $1 AND expires_at > $2 AND submitted_at IS NULL AND revoked_at IS NULL
+		AND (order_id IS NULL OR EXISTS (SELECT 1 FROM orders AS o
+			WHERE o.id = l.order_id AND o.status = 'update-photos' AND o.round = l.round))`, accountID, column.Micros(now))
 }
 
 // AddCapturePhoto adds a photo, which is stored, to a link.

@@ -106,6 +106,7 @@ func TestCaptureLink(t *testing.T) {
 				obj{"index_code": "serial", "is_unable_to_provide": true},
 			}}).Want(t, 202)
 			c.Get(t, "/capture_links/"+made.Text(t, "id")).Is(t, "status", "expired")
+			c.Delete(t, "/capture_links/"+made.Text(t, "id")).Refused(t, 404, "not-found")
 			if err := takes(t, w, made.Text(t, "url")).submit(t); err == nil {
 				t.Error("an answered request is answered again")
 			}
@@ -201,6 +202,10 @@ func TestCaptureLink_Limit(t *testing.T) {
 		limits := integrationtest.Limit("create", 2000)
 		live, test := account.Live(t, limits), account.Test(t, limits)
 		bag := obj{"category_code": "bags", "brand_code": "chanel"}
+		over := live.CreateID(t) // the link of a photo request that is over does not count
+		w.RequestPhotos(t, over)
+		live.Post(t, "/capture_links", obj{"order_id": over}).Want(t, 201)
+		live.Post(t, "/orders/"+over+"/update_photos", obj{"photos": unable()}).Want(t, 202)
 		id := live.Post(t, "/capture_links", bag).Want(t, 201).Text(t, "id")
 		for range capture.MaxOpen/2 - 1 {
 			live.Post(t, "/capture_links", bag).Want(t, 201)

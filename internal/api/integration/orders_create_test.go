@@ -217,6 +217,17 @@ func TestCreateOrder_Rules(t *testing.T) {
 				Refused(t, 400, "photo-index-not-found").
 				Is(t, "details", obj{"field": "photos[2].index_code", "index_code": "pair"})
 		})
+		t.Run("LongCodesAreCut", func(t *testing.T) { // what is told back must not grow with what was sent
+			long := strings.Repeat("x", 5000)
+			for _, body := range []any{
+				with(c.Bag(t), "photos", photos(t, "overall", "serial", long)), with(c.Bag(t), "brand_code", long),
+				with(c.Bag(t), "category_code", long), with(c.Bag(t), "model_code", long),
+			} {
+				if r := c.Post(t, "/orders", body); r.Status/100 != 4 || len(r.Body) > 1000 {
+					t.Errorf("%d with %d bytes", r.Status, len(r.Body))
+				}
+			}
+		})
 		t.Run("PhotoIndexExcludedForModel", func(t *testing.T) {
 			c.Post(t, "/orders", c.Bag(t, obj{"photos": photos(t, "overall", "serial", "interior")})).Want(t, 201)
 			c.Post(t, "/orders", c.Bag(t, obj{"model_code": "boy-bag", "photos": photos(t, "overall", "serial", "interior")})).

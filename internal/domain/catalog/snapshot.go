@@ -175,9 +175,12 @@ func (s *Snapshot) Check(category, brand, model string) (Context, error) {
 	return Context{Category: category, Brand: brand, Model: model}, nil
 }
 
+// maxToldCode is how much of an unknown code is told back. The catalog has none that is as long.
+const maxToldCode = 100
+
 func notFound(entity, code string) error {
 	return fault.New(fault.NotFound, fault.CodeNotFound, fmt.Sprintf("The catalog has no %s %s.", entity, quote(code))).
-		With("entity", entity).With("code", code)
+		With("entity", entity).With("code", text.Clip(code, maxToldCode))
 }
 
 // filterByName returns the entities with a name that contains the search text.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/text"
 )
 
 // Submission answers a photo request; its shape has been checked.
@@ -32,7 +33,8 @@ func NotAwaitingPhotos(status Status) *fault.Error {
 func (s *Submission) CheckEntries(requested []PhotoRequest) error {
 	for i, e := range s.Entries {
 		if findRequest(requested, e.IndexCode) == nil {
-			return fault.New(fault.Invalid, "photo-index-not-requested", "The photo index "+e.IndexCode+" was not requested.").
+			return fault.New(fault.Invalid, "photo-index-not-requested",
+				"The photo index "+text.Clip(e.IndexCode, maxToldCode)+" was not requested.").
 				With("requested_index_codes", requestedCodes(requested)).With("field", fmt.Sprintf("photos[%d].index_code", i))
 		}
 	}

@@ -53,3 +53,18 @@ func Storable(s string, limit int) string {
 	}
 	return s
 }
+
+// Clip returns a text from outside, to be told back to who sent it, cut to a number of characters: the last one of a
+// longer text is an ellipsis.
+func Clip(s string, limit int) string {
+	chars, cut := 0, 0
+	for i := range s {
+		if chars == limit-1 {
+			cut = i
+		}
+		if chars++; chars > limit {
+			return s[:cut] + "…"
+		}
+	}
+	return s
+}

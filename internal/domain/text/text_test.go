@@ -43,3 +43,11 @@ func TestParseLocale(t *testing.T) {
 		}
 	})
 }
+
+func TestClip(t *testing.T) {
+	for s, want := range map[string]string{"": "", "abc": "abc", "abcd": "ab…", "日本語": "日本語", "日本語で": "日本…"} {
+		if got := text.Clip(s, 3); got != want {
+			t.Errorf("Clip(%q, 3) = %q, want %q", s, got, want)
+		}
+	}
+}
