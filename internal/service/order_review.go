@@ -63,7 +63,7 @@ func (s *Service) reviewMove(
 }
 
 // RequestPhotos asks the customer of an order for photos. The clock stops until they arrive; the order then comes back
-// to its assignee.
+// to who asked: an administrator who asks for another's order takes it over.
 func (s *Service) RequestPhotos(
 	ctx context.Context, actor access.Actor, id string, drafts []order.RequestDraft,
 ) (*OrderRecord, error) {
@@ -75,6 +75,7 @@ func (s *Service) RequestPhotos(
 		if err := o.Request(drafts, s.Catalog(), s.PhotoIndexes(o), photos, now); err != nil {
 			return nil, err
 		}
+		o.AssignTo(actor.ID, now)
 		codes := make([]string, len(drafts))
 		for i := range drafts {
 			codes[i] = drafts[i].IndexCode

@@ -190,7 +190,7 @@ func (m *model) requestPhotos(rt *rapid.T) {
 		[]order.RequestDraft{{IndexCode: "serial-number"}})
 	if m.want(rt, err, o.refusal(who)) {
 		now := m.w.Clock.Now()
-		o.status, o.left, o.since = order.UpdatePhotos, o.due.Sub(now), now
+		o.status, o.assignee, o.left, o.since = order.UpdatePhotos, who.ID, o.due.Sub(now), now
 	}
 }
 

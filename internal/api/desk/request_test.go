@@ -197,6 +197,20 @@ func TestRequestPhotos(t *testing.T) {
 	})
 }
 
+// TestRequestPhotos_OfAnother checks that photos come back to who asked: an administrator takes the order over.
+func TestRequestPhotos_OfAnother(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		id := w.claimed(t, w.Mika)
+		w.post(t, w.Admin, "/orders/"+id+"/request_photos", requestSerial).want(t, http.StatusOK, "")
+		must.NoError(t, w.submit(t, id))
+		r := w.get(t, w.Admin, "/orders/"+id)
+		if r.text("status") != "processing" || r.text("assignee", "id") != w.Admin.Staff.ID {
+			t.Errorf("the order is in %v with %v", r.at("status"), r.at("assignee"))
+		}
+		w.post(t, w.Mika, "/orders/"+id+"/release", "").want(t, http.StatusConflict, "order-claimed")
+	})
+}
+
 // TestVerdictRace lets the customer's photos, a cancellation and a second cancellation meet.
 func TestVerdictRace(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
