@@ -13,13 +13,16 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/requestlog"
 	"github.com/assayhq/assay/internal/proof"
 	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/progresstest"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/assayhq/assay/internal/testkit/storetest"
+	"github.com/google/uuid"
 )
 
 // files returns the files of the media folder, without those that are being received.
@@ -195,13 +198,26 @@ func TestExportAccount(t *testing.T) {
 		s.Trade(t)
 		_, err := s.Service.CreateAccount(t.Context(), access.System, "Other", "owner@other.example", "en")
 		must.NoError(t, err)
+		_, _, err = s.Service.CreateCaptureLink(t.Context(), s.Live.Actor(access.Origin{}), service.NewCaptureLink{
+			CategoryCode: "bags", BrandCode: "chanel", ReturnURL: "https://shop.example/back",
+		})
+		must.NoError(t, err)
+		must.NoError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error {
+			block := requestlog.NewBlock(s.Live.Tenant)
+			block.Add(&requestlog.Entry{
+				ID: uuid.Must(uuid.NewV7()), Tenant: s.Live.Tenant, KeyID: s.Live.ID, Method: "GET",
+				Route: "GET /v1/integrations/orders/{id}", Ref: "sku of Jane", Status: 404, Code: "order-not-found",
+			})
+			return tx.InsertRequests([]*requestlog.Block{block}, requestlog.MaxRequests)
+		}))
 		got := &exportRows{kinds: map[string]int{}}
 		told := &progresstest.Recorder{}
 		must.NoError(t, s.Service.ExportAccount(told.Context(context.WithoutCancel(t.Context())), access.Operator, s.Account,
 			got))
 		told.WantDone(t, "rows of users", "rows of orders", "rows of ledger", "rows of photos", "photos")
 		for kind, n := range map[string]int{
-			"account": 1, "users": 1, "api_keys": 2, "orders": 8, "ledger": 12, "photos": 10,
+			"account": 1, "users": 1, "api_keys": 2, "orders": 8, "ledger": 12, "photos": 10, "capture_links": 1,
+			"request_log": 1,
 		} {
 			if got.kinds[kind] != n {
 				t.Errorf("%d rows of %s, want %d", got.kinds[kind], kind, n)
@@ -210,6 +226,13 @@ func TestExportAccount(t *testing.T) {
 		all := got.rows.String()
 		if got.photos != 10 || !strings.Contains(all, "email=owner@acme.example") || strings.Contains(all, "Other") {
 			t.Errorf("%d photos, or rows of another account", got.photos)
+		}
+		for _, part := range []string{
+			"return_url=https://shop.example/back", "path=/v1/integrations/orders/sku of Jane",
+		} {
+			if !strings.Contains(all, part) {
+				t.Errorf("the export lacks %s", part)
+			}
 		}
 		for _, row := range rawsql.Rows(t, target, "SELECT hash FROM api_keys UNION ALL SELECT password_hash FROM users") {
 			if strings.Contains(all, row[0]) {

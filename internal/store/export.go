@@ -1,10 +1,13 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
 
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/requestlog"
 	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/store/column"
 	"github.com/assayhq/assay/internal/store/db"
@@ -64,6 +67,29 @@ var exports = []struct{ name, columns, from string }{
 		"deliveries WHERE account_id = $1 ORDER BY id",
 	},
 	{
+		"delivery_attempts", "delivery_id, number, at, duration, http_status, failure, answer, headers, ended, next_at",
+		"delivery_attempts WHERE kept = 1 AND delivery_id IN (SELECT id FROM deliveries WHERE account_id = $1)" +
+			" ORDER BY delivery_id, number",
+	},
+	{"deleted_endpoints", "id, environment, deleted_at", "deleted_endpoints WHERE account_id = $1 ORDER BY id"},
+	{
+		"events", "api_key_id, seq, order_id, event, body, created_at",
+		"events WHERE api_key_id IN (SELECT id FROM api_keys WHERE account_id = $1) ORDER BY api_key_id, seq",
+	},
+	{
+		"idempotency_keys", "environment, key, answer, created_at",
+		"idempotency_keys WHERE account_id = $1 ORDER BY environment, key",
+	},
+	{
+		"capture_links", "id, environment, made_by_kind, made_by_id, made_by_name, category_code, brand_code, model_code, " +
+			"external_id, order_id, round, locale, return_url, created_at, expires_at, submitted_at, revoked_at",
+		"capture_links WHERE account_id = $1 ORDER BY id",
+	},
+	{
+		"capture_photos", "link_id, seq, index_code, name",
+		"capture_photos WHERE link_id IN (SELECT id FROM capture_links WHERE account_id = $1) ORDER BY link_id, seq",
+	},
+	{
 		"audit_events", "id, seq, user_id, at, code, actor_type, actor_id, actor_name, source, target_type, target_id, ip, " +
 			"user_agent, metadata", "audit_events WHERE account_id = $1 ORDER BY seq",
 	},
@@ -111,7 +137,30 @@ func (q Queries) Export(ctx context.Context, accountID string, each func(kind st
 			return err
 		}
 	}
-	return nil
+	return q.exportRequests(ctx, accountID, each)
+}
+
+// exportRequests calls each for every request in the log of an account.
+func (q Queries) exportRequests(
+	ctx context.Context, accountID string, each func(kind string, row map[string]any) error,
+) error {
+	return q.db.Rows(ctx, "SELECT environment, body FROM request_log WHERE account_id = $1 ORDER BY environment, id",
+		[]any{accountID}, func(scan db.Scanner) error {
+			tenant := access.Tenant{AccountID: accountID}
+			var body string
+			if err := scan(&tenant.Environment, &body); err != nil {
+				return err
+			}
+			var failed error
+			return cmp.Or(requestlog.Read(tenant, body, func(e *requestlog.Entry) bool {
+				failed = each("request_log", map[string]any{
+					"id": e.ID.String(), "at": e.At().UTC().Format(time.RFC3339Nano), "environment": string(e.Environment),
+					"api_key_id": e.KeyID, "method": e.Method, "path": e.Path(), "order_id": e.OrderID, "status": e.Status,
+					"code": e.Code, "duration_ms": e.Duration.Milliseconds(), "refusal": e.Refusal,
+				})
+				return failed == nil
+			}), failed)
+		})
 }
 
 func exported(name string, value any) any {

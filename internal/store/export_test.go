@@ -195,3 +195,13 @@ func (s *Store) PartitionPlans(ctx context.Context) (map[string]string, error) {
 		"order":    {"DELETE FROM deliveries WHERE order_id = $1", []any{uuid7.New()}},
 	})
 }
+
+// ExportedTables returns the tables that an export of an account reads.
+func ExportedTables() map[string]bool {
+	tables := map[string]bool{"request_log": true}
+	for _, x := range exports {
+		table, _, _ := strings.Cut(x.from, " ")
+		tables[table] = true
+	}
+	return tables
+}
