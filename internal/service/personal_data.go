@@ -3,10 +3,12 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/media"
@@ -188,6 +190,13 @@ func (s *Service) EraseAccount(
 		if len(open) > 0 {
 			return nil, OrdersOpen(len(open))
 		}
+		a, err := tx.Account(ctx, accountID)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.eraseAgreedPrices(tx, rows, a.Name); err != nil {
+			return nil, err
+		}
 		if err := tx.EraseAccount(rows, accountID, s.now()); err != nil {
 			return nil, err
 		}
@@ -222,6 +231,43 @@ func (s *Service) EraseAccount(
 		return nil, err
 	}
 	return &e.report, errors.Join(e.log(ctx, audit.AuditLog), e.log(ctx, audit.PortalLog))
+}
+
+// eraseAgreedPrices takes the prices of an account out of the catalog: they are bound to its name, which another
+// account may have after it.
+func (s *Service) eraseAgreedPrices(tx *store.Tx, rows store.Erasure, account string) error {
+	documents, err := tx.CatalogDocuments(tx.Context())
+	if err != nil {
+		return err
+	}
+	current, err := tx.CatalogVersion(tx.Context())
+	if err != nil {
+		return err
+	}
+	for version, document := range documents {
+		doc, err := catalog.Parse([]byte(document))
+		if err != nil {
+			return fmt.Errorf("%w: row %d of catalog_versions: %w", ErrStoredCatalog, version, err)
+		}
+		doc, n := doc.WithoutAccount(account)
+		if n == 0 {
+			continue
+		}
+		text, err := doc.JSON()
+		if err != nil {
+			return err
+		}
+		if err := tx.ReplaceCatalog(version, string(text)); err != nil {
+			return err
+		}
+		if version == current { // nodes take over a catalog by its number
+			rows["agreed_prices"] += int64(n)
+			if _, err := tx.InsertCatalog(string(text), s.now()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // beginOrders begins to tell of the orders of the account.

@@ -3,6 +3,7 @@ package service_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/requestlog"
@@ -57,7 +59,7 @@ func found(t *testing.T, s *shop.Shop, word string) (in []string) {
 		"order_events": "actor_name || details", "order_notes": "note", "photos": "original_name",
 		"audit_events":  "actor_name || COALESCE(ip, '') || COALESCE(user_agent, '') || metadata",
 		"staff_actions": "target_name || details", "deliveries": "body", "events": "body", "links": "email",
-		"idempotency_keys": "answer",
+		"idempotency_keys": "answer", "catalog_versions": "document",
 	} {
 		text := "SELECT COUNT(*) FROM " + table + " WHERE " + columns + " LIKE '%" + word + "%'"
 		if n := rawsql.Rows(t, s.Target, text)[0][0]; n != "0" {
@@ -78,6 +80,14 @@ func TestErase(t *testing.T) {
 		rawsql.Exec(t, target, `UPDATE order_events SET details = '{"outcome":"fake","note":"Jane Doe"}'
 			WHERE event = 'completed' AND details LIKE '%fake%'`)
 		s.Photo(t, s.Live) // of no order
+		doc, err := s.Service.CatalogDocument(ctx)
+		must.NoError(t, err)
+		plain, err := doc.YAML()
+		must.NoError(t, err)
+		agreed := fmt.Appendf(plain, "account_prices: [{account: %q, code: %d, price: 1}]\n", s.Account.Name,
+			doc.AnswerTimes[0].Code)
+		_, err = s.Service.ImportCatalog(ctx, access.System, agreed)
+		must.NoError(t, err)
 		holds(t, s, "before")
 
 		t.Run("OpenOrdersStay", func(t *testing.T) {
@@ -151,6 +161,13 @@ func TestErase(t *testing.T) {
 			must.NoError(t, err)
 			if totals.Photos != 0 || totals.Bytes != 0 {
 				t.Errorf("the totals of photos are %+v", totals)
+			}
+			next, err := s.Service.CreateAccount(ctx, access.System, s.Account.Name, "owner@next.example", "en")
+			must.NoError(t, err)
+			must.NoError(t, s.Service.RefreshCatalog(ctx))
+			times := s.Service.Catalog().AnswerTimes(catalog.Context{Category: "bags", Brand: "chanel"}, next.Account.ID)
+			if times[0].Price == 1 {
+				t.Error("the next account of the name has the price that was agreed with the erased one")
 			}
 			log := rawsql.Rows(t, target, "SELECT code FROM staff_actions WHERE code IN ('order.erased', 'account.erased')")
 			if len(log) != 3 {

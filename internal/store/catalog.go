@@ -27,6 +27,16 @@ func (t *Tx) InsertCatalog(document string, at time.Time) (int64, error) {
 		SELECT COALESCE(MAX(version), 0) + 1, $1, $2 FROM catalog_versions RETURNING version`, document, column.Micros(at))
 }
 
+// CatalogDocuments returns all documents that are kept, by version.
+func (q Queries) CatalogDocuments(ctx context.Context) (map[int64]string, error) {
+	return db.Pairs[int64, string](ctx, q.db, "SELECT version, document FROM catalog_versions")
+}
+
+// ReplaceCatalog changes a document that is kept. Who has read it does not hear of it.
+func (t *Tx) ReplaceCatalog(version int64, document string) error {
+	return t.db.One("UPDATE catalog_versions SET document = $1 WHERE version = $2", document, version)
+}
+
 // OpenOrders counts the Live orders that hold capacity of an answer time, as far as limit, and the earliest due date
 // among them. Its cost is bounded by the limit.
 func (q Queries) OpenOrders(ctx context.Context, answerTime, limit int) (catalog.Load, error) {

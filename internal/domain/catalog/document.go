@@ -148,6 +148,15 @@ func (d *Document) AccountNames() []string {
 	return names
 }
 
+// WithoutAccount returns the document without the prices of an account, and how many it had.
+func (d *Document) WithoutAccount(name string) (without *Document, prices int) {
+	c := *d
+	c.AccountPrices = slices.DeleteFunc(slices.Clone(d.AccountPrices), func(p AccountPrice) bool {
+		return p.Account == name
+	})
+	return &c, len(d.AccountPrices) - len(c.AccountPrices)
+}
+
 // CheckAccounts reports every account price whose account does not exist, as a *DocumentError. The map from account
 // name to account id is that of NewSnapshot. It is separate from Parse because a document does not know the
 // accounts.
