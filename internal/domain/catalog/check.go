@@ -79,9 +79,6 @@ func (p *parser) checkContext(known definitions, o object, c Context) {
 	if c.Model == "" {
 		return
 	}
-	if c.Brand == "" && !o.get("brand").present() {
-		o.get("brand").problem("is required: a rule for a model names its brand")
-	}
 	model := known.models[c.Model]
 	switch {
 	case model == nil:

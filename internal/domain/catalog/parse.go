@@ -182,13 +182,21 @@ func (p *parser) photoIndexes(c cursor) {
 	known := []string{
 		"code", "category", "brand", "model", "name", "required", "photo_limit", "icon_url", "example_urls", "excluded",
 	}
+	brands := make(map[string]string, len(p.doc.Models))
+	for _, m := range p.doc.Models {
+		brands[m.Code] = m.Brand
+	}
 	for _, o := range p.entries(c, known...) {
 		code, ok := o.require("code").code()
+		context := o.context()
+		if context.Brand == "" && !o.get("brand").present() { // a model has one
+			context.Brand = brands[context.Model]
+		}
 		before := len(c.r.problems)
 		name := o.get("name").text(false)
 		p.faultyName = append(p.faultyName, len(c.r.problems) > before)
 		rule := IndexRule{
-			Code: code, Context: o.context(), Name: name, Required: o.get("required").boolean(),
+			Code: code, Context: context, Name: name, Required: o.get("required").boolean(),
 			IconURL: o.get("icon_url").url(), ExampleURLs: o.get("example_urls").urls(),
 			Excluded: o.get("excluded").boolean(),
 		}

@@ -82,6 +82,18 @@ func TestPhotoIndexes(t *testing.T) {
 }
 
 // TestPhotoIndexesExample checks the example of the format's documentation.
+// TestPhotoIndexes_ModelAlone checks that a rule for a model need not name the model's brand.
+func TestPhotoIndexes_ModelAlone(t *testing.T) {
+	alone := strings.ReplaceAll(indexes, "brand: chanel, model:", "model:")
+	if alone == indexes || !parse(t, alone).Equal(parse(t, indexes)) {
+		t.Error("a rule for a model without its brand is another one")
+	}
+	_, err := Parse([]byte(indexes + "  - {code: clasp, category: bags, model: flap, required: false}\n"))
+	if err == nil || !strings.Contains(err.Error(), "is there twice") {
+		t.Errorf("the same rule with and without the brand: %v", err)
+	}
+}
+
 func TestPhotoIndexesExample(t *testing.T) {
 	s := NewSnapshot(parse(t, example(t)), 1, nil)
 	got := s.PhotoIndexes(Context{"bags", "chanel", "chanel-classic-flap"})[1]

@@ -111,10 +111,6 @@ func TestParseRefusesReferences(t *testing.T) {
 			lines{"    model: chanel-classic-flap", "    model: boy"},
 			lines{`35 photo_indexes[2].model: model "boy" is not defined in models`},
 		},
-		{"IndexRuleOfModelWithoutBrand", lines{"    brand: chanel\n    model:", "    model:"}, lines{
-			"32 photo_indexes[2].brand: is required: a rule for a model names its brand",
-			`32 photo_indexes[2].name: is required: no more general rule gives photo index "serial-number" an English name`,
-		}},
 		{
 			"IndexRuleEmptyCategory", lines{
 				"- code: overall-picture\n    category: bags", "- code: overall-picture\n    category: \"\"",
