@@ -90,7 +90,7 @@ func TestCatalogBreadth(t *testing.T) {
 // A picker that was led to a brand and a category must find a model there.
 func TestEveryBrandHasModelsInItsCategories(t *testing.T) {
 	doc := parse(t)
-	snapshot := catalog.NewSnapshot(doc, 1, nil)
+	snapshot := catalog.NewSnapshot(doc, 1, nil, nil)
 	for _, b := range doc.Brands {
 		for _, c := range b.Categories {
 			models, err := snapshot.Models(b.Code, c, "")
@@ -141,7 +141,7 @@ func TestEveryTextIsInBothLanguages(t *testing.T) {
 
 func TestPhotoIndexes(t *testing.T) {
 	doc := parse(t)
-	snapshot := catalog.NewSnapshot(doc, 1, nil)
+	snapshot := catalog.NewSnapshot(doc, 1, nil, nil)
 
 	t.Run("EnoughInEveryContext", func(t *testing.T) {
 		for c := range contexts(doc) {
@@ -185,7 +185,7 @@ func TestPhotoIndexes(t *testing.T) {
 
 func TestAnswerTimes(t *testing.T) {
 	doc := parse(t)
-	snapshot := catalog.NewSnapshot(doc, 1, nil)
+	snapshot := catalog.NewSnapshot(doc, 1, nil, nil)
 
 	// offered returns the answer times of a brand in a category by code.
 	offered := func(c catalog.Context) map[int]*catalog.AnswerTime {

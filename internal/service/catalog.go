@@ -46,7 +46,11 @@ func (s *Service) RefreshCatalog(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.catalog.Store(catalog.NewSnapshot(doc, version, accounts))
+	names, err := s.store.PhotoIndexNames(ctx)
+	if err != nil {
+		return err
+	}
+	s.catalog.Store(catalog.NewSnapshot(doc, version, accounts, names))
 	return nil
 }
 
@@ -89,7 +93,7 @@ func (s *Service) ImportCatalog(
 		return nil, err
 	}
 	if err := s.store.Update(ctx, func(tx *store.Tx) error {
-		version, err := tx.InsertCatalog(string(text), s.now())
+		version, err := tx.InsertCatalog(string(text), doc.IndexNames(), s.now())
 		if err != nil {
 			return err
 		}
@@ -212,7 +216,7 @@ func (s *Service) ConfirmCatalog(ctx context.Context, actor access.Actor, draftI
 		if err := tx.DeleteCatalogDraft(plan.Draft.ID); err != nil {
 			return orNotFound(err, fault.Missing("draft"))
 		}
-		_, err = tx.InsertCatalog(string(plan.Draft.Document), s.now())
+		_, err = tx.InsertCatalog(string(plan.Draft.Document), plan.Document.IndexNames(), s.now())
 		if errors.Is(err, store.ErrExists) { // another import took the number at this moment
 			return catalogChanged
 		}

@@ -3,14 +3,12 @@ package service
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
-	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/certificate"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
@@ -75,13 +73,8 @@ func (s *Service) certificateOf(o *order.Order, files []order.PhotoFile) *certif
 	if kind.ModelName != nil {
 		c.Item.Model = &certificate.Name{Code: kind.ModelCode, Text: *kind.ModelName}
 	}
-	indexes := s.PhotoIndexes(o)
 	for i, f := range files {
-		name := text.Text{EN: f.IndexCode}
-		if at := slices.IndexFunc(indexes, func(x *catalog.PhotoIndex) bool { return x.Code == f.IndexCode }); at >= 0 {
-			name = indexes[at].Name
-		}
-		c.Photos[i] = certificate.Photo{IndexCode: f.IndexCode, Name: name, SHA256: f.SHA256}
+		c.Photos[i] = certificate.Photo{IndexCode: f.IndexCode, Name: s.PhotoIndexName(o, f.IndexCode), SHA256: f.SHA256}
 	}
 	return c
 }

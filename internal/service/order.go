@@ -145,8 +145,17 @@ func (s *Service) OrderContext(ctx context.Context, o *order.Order) (*OrderConte
 
 // PhotoIndexes returns the photo indexes of an order's item.
 func (s *Service) PhotoIndexes(o *order.Order) []*catalog.PhotoIndex {
+	return s.Catalog().PhotoIndexes(contextOf(o))
+}
+
+// PhotoIndexName returns the name of a photo index of an order's item, also of one that the catalog has no longer.
+func (s *Service) PhotoIndexName(o *order.Order, code string) text.Text {
+	return s.Catalog().IndexName(contextOf(o), code)
+}
+
+func contextOf(o *order.Order) catalog.Context {
 	c := &o.Classification
-	return s.Catalog().PhotoIndexes(catalog.Context{Category: c.CategoryCode, Brand: c.BrandCode, Model: c.ModelCode})
+	return catalog.Context{Category: c.CategoryCode, Brand: c.BrandCode, Model: c.ModelCode}
 }
 
 // readForReview reads any order for a staff user.

@@ -262,7 +262,7 @@ func (s *Service) eraseAgreedPrices(tx *store.Tx, rows store.Erasure, account st
 		}
 		if version == current { // nodes take over a catalog by its number
 			rows["agreed_prices"] += int64(n)
-			if _, err := tx.InsertCatalog(string(text), s.now()); err != nil {
+			if _, err := tx.InsertCatalog(string(text), nil, s.now()); err != nil {
 				return err
 			}
 		}

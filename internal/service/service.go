@@ -167,7 +167,7 @@ func New(c Config) *Service {
 		c.OpenID.Now, c.OpenID.RedirectURL = c.Now, s.publicURL+"/desk/sign-in/openid/callback"
 		s.signIns[access.Desk].OpenID = openid.New(c.OpenID)
 	}
-	s.catalog.Store(catalog.NewSnapshot(new(catalog.Document), 0, nil))
+	s.catalog.Store(catalog.NewSnapshot(new(catalog.Document), 0, nil, nil))
 	return s
 }
 

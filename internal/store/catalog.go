@@ -2,9 +2,12 @@ package store
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/catalog"
+	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store/column"
 	"github.com/assayhq/assay/internal/store/db"
 )
@@ -21,10 +24,34 @@ func (q Queries) CatalogDocument(ctx context.Context) (document string, version 
 	return document, version, err
 }
 
-// InsertCatalog makes the document the current catalog and returns its version.
-func (t *Tx) InsertCatalog(document string, at time.Time) (int64, error) {
+// InsertCatalog makes the document the current catalog and returns its version. names are those of its photo indexes,
+// which stay known after it.
+func (t *Tx) InsertCatalog(document string, names map[string]text.Text, at time.Time) (int64, error) {
+	for codes := range db.Batches(slices.Sorted(maps.Keys(names))) {
+		args := make([]any, 0, 3*len(codes))
+		for _, code := range codes {
+			args = append(args, code, names[code].EN, names[code].JA)
+		}
+		if _, err := t.db.Exec("INSERT INTO photo_index_names (code, en, ja) VALUES "+db.Tuples(len(codes), 3)+
+			" ON CONFLICT (code) DO UPDATE SET en = excluded.en, ja = excluded.ja", args...); err != nil {
+			return 0, err
+		}
+	}
 	return db.Value[int64](t.Context(), t.db.Queries, `INSERT INTO catalog_versions (version, document, created_at)
 		SELECT COALESCE(MAX(version), 0) + 1, $1, $2 FROM catalog_versions RETURNING version`, document, column.Micros(at))
+}
+
+// PhotoIndexNames returns what photo indexes are called, or were before an import without them, by code.
+func (q Queries) PhotoIndexNames(ctx context.Context) (map[string]text.Text, error) {
+	names := make(map[string]text.Text)
+	err := q.db.Rows(ctx, "SELECT code, en, ja FROM photo_index_names", nil, func(scan db.Scanner) error {
+		var code string
+		var name text.Text
+		err := scan(&code, &name.EN, &name.JA)
+		names[code] = name
+		return err
+	})
+	return names, err
 }
 
 // CatalogDocuments returns all documents that are kept, by version.

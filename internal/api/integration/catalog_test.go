@@ -1,10 +1,15 @@
 package integration_test
 
 import (
+	"encoding/json"
 	"slices"
 	"testing"
 
+	"github.com/assayhq/assay/internal/domain/certificate"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/testkit/integrationtest"
+	"github.com/assayhq/assay/internal/testkit/must"
 )
 
 // TestCategories reads the categories.
@@ -190,6 +195,8 @@ func TestCatalog_Changes(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		c := w.Test(t)
 		id := c.CreateID(t, obj{"model_code": "boy-bag"})
+		live := w.Live(t)
+		open := live.CreateID(t)
 		before := c.Get(t, "/catalog/models?brand_code=chanel&category_code=bags").Want(t, 200).Header.Get("ETag")
 		w.ImportCatalog(t, []byte(`
 locales: [en, ja]
@@ -197,6 +204,8 @@ categories: [{code: bags, name: {en: Handbags}}]
 brands: [{code: chanel, name: {en: Chanel}, categories: [bags]}]
 photo_indexes: [{code: overall, category: bags, name: {en: Overall}}]
 answer_times: [{code: 1440, name: {en: 24 hours}, price: 5, default: true}]
+conditions: [{code: unclear, text: {en: Unclear}}]
+requirements: [{code: sharp-focus, text: {en: Sharp focus}}, {code: no-glare, text: {en: No glare}}]
 `))
 		t.Run("NewOrdersSeeTheNewOne", func(t *testing.T) {
 			c.Get(t, "/catalog/models?brand_code=chanel&category_code=bags", "If-None-Match", before).Want(t, 200).
@@ -210,7 +219,31 @@ answer_times: [{code: 1440, name: {en: 24 hours}, price: 5, default: true}]
 				"model_name_locale": "ボーイバッグ",
 			}).Is(t, "outcome_reasons_locale", []any{"縫製が一貫しています", "Hardware is genuine"})
 		})
+		t.Run("RemovedIndexesKeepTheirNames", func(t *testing.T) {
+			w.RequestPhotos(t, open)
+			live.Get(t, "/orders/"+open+"?locale=ja").Is(t, "photos_to_resubmit.1.name", "Serial number").
+				Is(t, "photos_to_resubmit.1.name_locale", "シリアル番号")
+			live.Post(t, "/orders/"+open+"/update_photos", obj{"photos": unable()}).Want(t, 202)
+			w.Complete(t, open, order.Verdict{Outcome: order.Authentic})
+			wantCertificateNames(t, w, open, text.Text{EN: "Overall"}, text.Text{EN: "Serial number", JA: "シリアル番号"})
+		})
 	})
+}
+
+// wantCertificateNames checks what the certificate of an order calls its photos.
+func wantCertificateNames(t *testing.T, w *world, id string, want ...text.Text) {
+	t.Helper()
+	issued, err := w.Service.Certificate(t.Context(), w.Order(t, id).CertificateID)
+	must.NoError(t, err)
+	var c certificate.Certificate
+	must.NoError(t, json.Unmarshal(issued.Document, &c))
+	var got []text.Text
+	for _, p := range c.Photos {
+		got = append(got, p.Name)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the certificate has %v, want %v", got, want)
+	}
 }
 
 // wantUnknown checks that the code x of a kind is unknown.

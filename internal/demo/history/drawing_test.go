@@ -14,7 +14,7 @@ func TestDrawPhoto(t *testing.T) {
 	t.Parallel()
 	document, err := catalog.Parse(demo.Catalog)
 	must.NoError(t, err)
-	snapshot := catalog.NewSnapshot(document, 1, nil)
+	snapshot := catalog.NewSnapshot(document, 1, nil, nil)
 	for _, i := range items {
 		where, err := snapshot.Check(i.category, i.brand, i.model)
 		must.NoError(t, err)

@@ -37,7 +37,7 @@ account_prices:
 `
 
 func TestAnswerTimes(t *testing.T) {
-	s := NewSnapshot(parse(t, times), 1, map[string]string{"Acme": "account-1"})
+	s := NewSnapshot(parse(t, times), 1, map[string]string{"Acme": "account-1"}, nil)
 	tests := []struct {
 		name    string
 		context Context

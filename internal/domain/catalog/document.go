@@ -8,6 +8,7 @@ package catalog
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -144,6 +145,17 @@ func (d *Document) AccountNames() []string {
 			seen[p.Account] = true
 			names = append(names, p.Account)
 		}
+	}
+	return names
+}
+
+// IndexNames returns what photo indexes are called, by code: of several names, for several contexts, the first.
+func (d *Document) IndexNames() map[string]text.Text {
+	names := make(map[string]text.Text)
+	for i := range d.PhotoIndexes {
+		rule := &d.PhotoIndexes[i]
+		name := names[rule.Code]
+		names[rule.Code] = text.Text{EN: cmp.Or(name.EN, rule.Name.EN), JA: cmp.Or(name.JA, rule.Name.JA)}
 	}
 	return names
 }

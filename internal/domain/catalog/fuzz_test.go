@@ -22,7 +22,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		doc, err := Parse(data)
 		if err == nil {
-			NewSnapshot(doc, 1, nil)
+			NewSnapshot(doc, 1, nil, nil)
 			roundTrip(t, doc)
 			return
 		}

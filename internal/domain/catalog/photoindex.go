@@ -49,6 +49,24 @@ func (s *Snapshot) PhotoIndexes(c Context) []*PhotoIndex {
 	return indexes.([]*PhotoIndex)
 }
 
+// IndexName returns the name of a photo index in a context, also of one that the catalog has no longer.
+func (s *Snapshot) IndexName(c Context, code string) text.Text {
+	for _, x := range s.PhotoIndexes(c) {
+		if x.Code == code {
+			return x.Name
+		}
+	}
+	return s.FormerIndexName(code)
+}
+
+// FormerIndexName returns what a photo index was called that the catalog has no longer, or its code.
+func (s *Snapshot) FormerIndexName(code string) text.Text {
+	if name := s.indexNames[code]; name.EN != "" {
+		return name
+	}
+	return text.Text{EN: code}
+}
+
 func (s *Snapshot) mergeIndexes(c Context) []*PhotoIndex {
 	var matching []orderedIndexRule
 	for _, context := range c.matching() {

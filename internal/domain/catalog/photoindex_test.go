@@ -29,7 +29,7 @@ photo_indexes:
 `
 
 func TestPhotoIndexes(t *testing.T) {
-	s := NewSnapshot(parse(t, indexes), 1, nil)
+	s := NewSnapshot(parse(t, indexes), 1, nil, nil)
 	tests := []struct {
 		name    string
 		context Context
@@ -95,7 +95,7 @@ func TestPhotoIndexes_ModelAlone(t *testing.T) {
 }
 
 func TestPhotoIndexesExample(t *testing.T) {
-	s := NewSnapshot(parse(t, example(t)), 1, nil)
+	s := NewSnapshot(parse(t, example(t)), 1, nil, nil)
 	got := s.PhotoIndexes(Context{"bags", "chanel", "chanel-classic-flap"})[1]
 	want := &PhotoIndex{
 		Code: "serial-number", Name: text.Text{EN: "Serial number", JA: "シリアル番号"}, Required: true, PhotoLimit: 3,

@@ -42,21 +42,22 @@ type Snapshot struct {
 	timeRules map[timeKey]*AnswerTimeRule
 	agreed    map[string]map[int]int64 // price by account id and answer time
 
+	indexNames  map[string]text.Text
 	reason      map[string]*Reason
 	condition   map[string]*Phrase
 	requirement map[string]*Phrase
 }
 
 // NewSnapshot indexes a document returned by Parse. accounts maps account names to account ids; prices of accounts
-// that are not (or no longer) in it are dropped.
-func NewSnapshot(doc *Document, version int64, accounts map[string]string) *Snapshot {
+// that are not (or no longer) in it are dropped. names are those of photo indexes of earlier catalogs.
+func NewSnapshot(doc *Document, version int64, accounts map[string]string, names map[string]text.Text) *Snapshot {
 	s := &Snapshot{
 		version: version, document: doc, category: make(map[string]*Category, len(doc.Categories)),
 		brand: make(map[string]*Brand, len(doc.Brands)), model: make(map[string]*Model, len(doc.Models)),
 		brandsIn: make(map[string][]*Brand), modelsIn: make(map[Context][]*Model),
 		brandNames: make(map[string][]string, len(doc.Brands)), modelNames: make(map[string][]string, len(doc.Models)),
-		indexRules: groupIndexRules(doc.PhotoIndexes),
-		timeRules:  make(map[timeKey]*AnswerTimeRule, len(doc.AnswerTimeRules)), agreed: make(map[string]map[int]int64),
+		indexRules: groupIndexRules(doc.PhotoIndexes), indexNames: names,
+		timeRules: make(map[timeKey]*AnswerTimeRule, len(doc.AnswerTimeRules)), agreed: make(map[string]map[int]int64),
 		reason: make(map[string]*Reason, len(doc.Reasons)), condition: make(map[string]*Phrase, len(doc.Conditions)),
 		requirement: make(map[string]*Phrase, len(doc.Requirements)),
 	}

@@ -28,7 +28,7 @@ requirements: [{code: q2, text: {en: Q2}}, {code: q1, text: {en: Q1}}]
 `
 
 func TestSnapshotLists(t *testing.T) {
-	s := NewSnapshot(parse(t, shop), 7, nil)
+	s := NewSnapshot(parse(t, shop), 7, nil, nil)
 	if s.Version() != 7 {
 		t.Errorf("version %d", s.Version())
 	}
@@ -108,7 +108,7 @@ func codesOf[T any](list []T, code func(T) string) []string {
 }
 
 func TestCheck(t *testing.T) {
-	s := NewSnapshot(parse(t, shop), 1, nil)
+	s := NewSnapshot(parse(t, shop), 1, nil, nil)
 	tests := []struct {
 		name                   string
 		category, brand, model string
@@ -162,7 +162,7 @@ func TestCheck(t *testing.T) {
 }
 
 func TestSnapshotPhrases(t *testing.T) {
-	s := NewSnapshot(parse(t, shop), 1, nil)
+	s := NewSnapshot(parse(t, shop), 1, nil, nil)
 	reasonCode := func(r *Reason) string { return r.Code }
 	phraseCode := func(p *Phrase) string { return p.Code }
 	for _, test := range []struct {
@@ -200,7 +200,7 @@ func TestSnapshotPhrases(t *testing.T) {
 }
 
 func TestSnapshotByCode(t *testing.T) {
-	s := NewSnapshot(parse(t, shop), 1, nil)
+	s := NewSnapshot(parse(t, shop), 1, nil, nil)
 	if c := s.Category("hats"); c == nil || c.Name.EN != "Hats" {
 		t.Errorf("category hats: %v", c)
 	}

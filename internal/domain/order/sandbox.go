@@ -27,6 +27,7 @@ type Texts interface {
 	Reasons(outcome string) []*catalog.Reason
 	Conditions() []*catalog.Phrase
 	Requirements() []*catalog.Phrase
+	FormerIndexName(code string) text.Text
 }
 
 // Words are all coded texts of the catalog.
@@ -176,7 +177,7 @@ func simulatedRequest(texts Texts, indexes []*catalog.PhotoIndex, photos []Photo
 	}
 	if requests == nil { // a later catalog has taken every index away
 		requests = []PhotoRequest{{
-			IndexCode: photos[0].IndexCode, Name: text.Text{EN: photos[0].IndexCode}, MaxPhotos: 1,
+			IndexCode: photos[0].IndexCode, Name: texts.FormerIndexName(photos[0].IndexCode), MaxPhotos: 1,
 		}}
 	}
 	completeRequests(requests, texts)

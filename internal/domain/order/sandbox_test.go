@@ -11,7 +11,7 @@ import (
 )
 
 func TestSimulateState(t *testing.T) {
-	words := catalog.NewSnapshot(new(catalog.Document), 1, nil)
+	words := catalog.NewSnapshot(new(catalog.Document), 1, nil, nil)
 	indexes := []*catalog.PhotoIndex{
 		{Code: "overall", Name: text.Text{EN: "Overall"}, PhotoLimit: 2},
 		{Code: "serial", Name: text.Text{EN: "Serial"}, PhotoLimit: 1},

@@ -39,6 +39,7 @@ type Vocabulary interface {
 	Reason(code string) (*catalog.Reason, bool)
 	Condition(code string) (*catalog.Phrase, bool)
 	Requirement(code string) (*catalog.Phrase, bool)
+	FormerIndexName(code string) text.Text
 }
 
 // Verdict is a reviewer's judgement.
@@ -204,7 +205,7 @@ func (d *RequestDraft) resolve(
 	if x := findIndex(indexes, d.IndexCode); x != nil {
 		r.Name, limit = x.Name, x.PhotoLimit
 	} else if slices.ContainsFunc(photos, func(p Photo) bool { return p.IndexCode == d.IndexCode }) {
-		r.Name = text.Text{EN: d.IndexCode}
+		r.Name = words.FormerIndexName(d.IndexCode)
 	} else {
 		problems.Add(field+"index_code", codeUnknown, "is not a photo index of this order's category, brand and model")
 	}

@@ -25,6 +25,8 @@ func (words) Condition(code string) (*catalog.Phrase, bool) { return phrase(code
 
 func (words) Requirement(code string) (*catalog.Phrase, bool) { return phrase(code, "sharp") }
 
+func (words) FormerIndexName(code string) text.Text { return text.Text{EN: code} }
+
 func phrase(code, known string) (*catalog.Phrase, bool) {
 	return &catalog.Phrase{Code: code, Text: text.Text{EN: code}}, code == known
 }

@@ -181,7 +181,7 @@ func (v *orderPage) group(s *service.Service) {
 	for _, p := range v.Photos {
 		g := byCode[p.IndexCode]
 		if g == nil {
-			g = &indexGroup{Code: p.IndexCode, Name: text.Text{EN: p.IndexCode}}
+			g = &indexGroup{Code: p.IndexCode, Name: s.PhotoIndexName(v.Order, p.IndexCode)}
 			byCode[p.IndexCode] = g
 		}
 		g.NotProvided = p.Name == ""

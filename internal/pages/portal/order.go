@@ -66,7 +66,7 @@ func (p *Portal) renderOrder(
 	if o.ExternalID != nil {
 		v.External = *o.ExternalID
 	}
-	v.Groups = v.groupPhotos()
+	v.Groups = p.groupPhotos(v)
 	for i := range o.Timeline {
 		v.Events = append(v.Events, p.eventView(r, v, &o.Timeline[i]))
 	}
@@ -111,24 +111,17 @@ func (p *Portal) answerCurl(o *order.Order) string {
 	return b.String()
 }
 
-func (v *orderPage) groupPhotos() []photoGroup {
+func (p *Portal) groupPhotos(v *orderPage) []photoGroup {
 	var groups []photoGroup
 	for _, ph := range v.Photos {
 		at := slices.IndexFunc(groups, func(g photoGroup) bool { return g.Code == ph.IndexCode })
 		if at < 0 {
 			at = len(groups)
-			groups = append(groups, photoGroup{Code: ph.IndexCode, Name: v.indexName(ph.IndexCode)})
+			groups = append(groups, photoGroup{Code: ph.IndexCode, Name: p.Service.PhotoIndexName(v.Order, ph.IndexCode)})
 		}
 		groups[at].Photos = append(groups[at].Photos, ph)
 	}
 	return groups
-}
-
-func (v *orderPage) indexName(code string) text.Text {
-	if at := slices.IndexFunc(v.Indexes, func(x *catalog.PhotoIndex) bool { return x.Code == code }); at >= 0 {
-		return v.Indexes[at].Name
-	}
-	return text.Text{EN: code}
 }
 
 func (p *Portal) eventView(r *http.Request, page *orderPage, e *order.TimelineEntry) eventView {
@@ -153,7 +146,7 @@ func (p *Portal) eventView(r *http.Request, page *orderPage, e *order.TimelineEn
 		var names []string
 		for _, c := range codes {
 			if code, ok := c.(string); ok {
-				names = append(names, page.indexName(code).In(ui.LocaleOf(r)))
+				names = append(names, p.Service.PhotoIndexName(page.Order, code).In(ui.LocaleOf(r)))
 			}
 		}
 		v.Indexes = strings.Join(names, " · ")

@@ -102,6 +102,13 @@ CREATE TABLE catalog_versions (
   created_at BIGINT NOT NULL
 );
 
+-- What photo indexes were called last, by code: an order that has one shows its name after an import without it.
+CREATE TABLE photo_index_names (
+  code TEXT PRIMARY KEY,
+  en   TEXT NOT NULL,
+  ja   TEXT NOT NULL
+);
+
 CREATE TABLE photos (
   name          TEXT PRIMARY KEY,
   account_id    TEXT NOT NULL REFERENCES accounts (id),
