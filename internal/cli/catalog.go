@@ -56,7 +56,7 @@ func applyCatalog(ctx context.Context, inv *invocation, app *server.App, documen
 	}
 	var lines strings.Builder
 	for _, c := range changes {
-		fmt.Fprintln(&lines, c)
+		fmt.Fprintln(&lines, shown(c.String()))
 	}
 	verb := "imported"
 	if inv.dryRun {
@@ -65,7 +65,7 @@ func applyCatalog(ctx context.Context, inv *invocation, app *server.App, documen
 	return inv.print(struct {
 		DryRun  bool             `json:"dry_run"`
 		Changes []catalog.Change `json:"changes"`
-	}{inv.dryRun, changes}, "%scatalog %s: %s\n", lines.String(), verb, count(len(changes), "change"))
+	}{inv.dryRun, changes}, "%scatalog %s: %s\n", block(lines.String()), verb, count(len(changes), "change"))
 }
 
 // refusedCatalog prints the problems of a document, and returns what to say of them, or the error as it is.
@@ -79,7 +79,9 @@ func (inv *invocation) refusedCatalog(err error) error {
 		if p.Path != "" {
 			where += ": " + p.Path
 		}
-		fmt.Fprintf(inv.progress, "%s: %s\n", where, p.Message)
+		if err := sayf(inv.progress, "%s: %s\n", where, p.Message); err != nil {
+			return err
+		}
 	}
 	return fmt.Errorf("the document breaks %s; nothing was changed", count(len(refused.Problems), "rule"))
 }

@@ -134,7 +134,7 @@ func Run(ctx context.Context, args []string, stdio IO) int {
 		inv.progress.end()
 	}
 	if err != nil {
-		fmt.Fprintf(stdio.Stderr, "assay %s: %s\n", c.name, messageOf(err))
+		fmt.Fprintf(stdio.Stderr, "assay %s: %s\n", c.name, shownLines(messageOf(err)))
 		return exitFailed
 	}
 	return exitOK
@@ -281,16 +281,20 @@ func withApp(
 	}
 }
 
-// print writes v as JSON with --json, otherwise the formatted text.
+// print writes v as JSON with --json, otherwise the formatted text, in which the texts of others are visible.
 func (inv *invocation) print(v any, format string, args ...any) error {
 	inv.progress.end()
 	if inv.json {
-		e := json.NewEncoder(inv.Stdout)
+		var text strings.Builder
+		e := json.NewEncoder(&text)
 		e.SetEscapeHTML(false)
-		return e.Encode(v)
+		if err := e.Encode(v); err != nil {
+			return err
+		}
+		_, err := io.WriteString(inv.Stdout, shownLines(text.String()))
+		return err
 	}
-	_, err := fmt.Fprintf(inv.Stdout, format, args...)
-	return err
+	return sayf(inv.Stdout, format, args...)
 }
 
 // missing returns an error when some of the flags have no value.

@@ -127,9 +127,10 @@ func deliveriesShow(ctx context.Context, inv *invocation, app *server.App) error
 			a.Number, order.Timestamp(a.At), a.Duration.Milliseconds(), a.HTTPStatus, a.Failure, a.Answer,
 		}
 		fmt.Fprintf(&lines, "  attempt %d  %s  %s  %s\n",
-			a.Number, a.At.Format(time.RFC3339), a.Duration.Round(time.Millisecond), attemptResult(&attempts[i]))
+			a.Number, a.At.Format(time.RFC3339), a.Duration.Round(time.Millisecond), shown(attemptResult(&attempts[i])))
 	}
-	return inv.print(view, "%s  %s  %s  %s\n%s%s\n", d.ID, d.Status, d.Event, d.EndpointURL, lines.String(), d.Body)
+	return inv.print(view, "%s  %s  %s  %s\n%s%s\n", d.ID, d.Status, d.Event, d.EndpointURL,
+		block(lines.String()), string(d.Body))
 }
 
 // attemptResult is the status that came back, the reason why it counts as failed, or both.

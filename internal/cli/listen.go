@@ -96,7 +96,9 @@ func listen(ctx context.Context, inv *invocation, c *client.Client, _ *lastAnswe
 		case client.IsCode(err, client.CodeUnauthorized, client.CodeForbidden, client.CodeCursorExpired):
 			return err
 		case err != nil:
-			fmt.Fprintf(inv.Stderr, "%v; trying again\n", err)
+			if err := sayf(inv.Stderr, "%v; trying again\n", err); err != nil {
+				return err
+			}
 			wait = min(2*wait, maxListenPause)
 		default:
 			wait = listenPause
@@ -141,7 +143,9 @@ func (inv *invocation) forward(ctx context.Context, state *listenState, e *clien
 		if err == nil {
 			err = fmt.Errorf("the receiver answered %d", status)
 		}
-		fmt.Fprintf(inv.Stderr, "%s of order %s: %v; trying again\n", e.Event, e.Body.ID, err)
+		if err := sayf(inv.Stderr, "%s of order %s: %v; trying again\n", e.Event, e.Body.ID, err); err != nil {
+			return err
+		}
 		if err := pause.For(ctx, wait); err != nil {
 			return err
 		}

@@ -59,14 +59,17 @@ func prove(ctx context.Context, inv *invocation, app *server.App) (*proof.Report
 func (inv *invocation) printReport(report *proof.Report) error {
 	var lines strings.Builder
 	for _, p := range report.Problems {
-		fmt.Fprintf(&lines, "%s %s %s %s: %s\n", p.Kind, p.AccountID, p.Environment, p.ID, p.Message)
+		fmt.Fprintf(&lines, "%s %s %s %s: %s\n", p.Kind, shown(p.AccountID), shown(string(p.Environment)),
+			shown(p.ID), shown(p.Message))
 	}
 	for _, note := range report.Notes {
-		fmt.Fprintf(inv.progress, "note: %s\n", note)
+		if err := sayf(inv.progress, "note: %s\n", note); err != nil {
+			return err
+		}
 	}
 	err := inv.print(report,
 		"%schecked %s, %s, %s, %s, %s: %s\n",
-		lines.String(), count(report.Accounts, "account"), count(report.Orders, "order"),
+		block(lines.String()), count(report.Accounts, "account"), count(report.Orders, "order"),
 		count(report.LedgerEntries, "ledger entry"), count(report.AuditEvents, "audit event"),
 		count(report.Photos, "photo"), count(report.ProblemCount, "problem"))
 	if err != nil {
@@ -86,12 +89,12 @@ func auditHead(ctx context.Context, inv *invocation, app *server.App) error {
 	return inv.print(heads, "%s", headLines(heads))
 }
 
-func headLines(heads []audit.Head) string {
+func headLines(heads []audit.Head) block {
 	var lines strings.Builder
 	for _, h := range heads {
 		fmt.Fprintf(&lines, "%-36s %8d %s\n", cmp.Or(h.AccountID, h.Chain), h.Number, cmp.Or(h.Hash, "-"))
 	}
-	return lines.String()
+	return block(lines.String())
 }
 
 func secretsRotate(ctx context.Context, inv *invocation, app *server.App) error {

@@ -128,9 +128,9 @@ func photosUpload(ctx context.Context, inv *invocation, c *client.Client, answer
 			failed = append(failed, fmt.Errorf("%s: %w", r.OriginalName, err))
 			continue
 		}
-		fmt.Fprintf(&lines, "%s  %s\n", r.URL, r.OriginalName)
+		fmt.Fprintf(&lines, "%s  %s\n", shown(r.URL), shown(r.OriginalName))
 	}
-	return errors.Join(inv.print(answer.json(), "%s", lines.String()), errors.Join(failed...))
+	return errors.Join(inv.print(answer.json(), "%s", block(lines.String())), errors.Join(failed...))
 }
 
 func ordersListFlags(fs *flag.FlagSet, inv *invocation) {
@@ -149,7 +149,7 @@ func ordersList(ctx context.Context, inv *invocation, c *client.Client, answer *
 		if o.Outcome != nil {
 			state = string(*o.Outcome)
 		}
-		rows[i] = []string{o.ID, orEmpty(o.OrderNumber), inv.paint(state), stamp(o.UpdatedAt), orEmpty(o.ExternalID)}
+		rows[i] = []string{o.ID, orEmpty(o.OrderNumber), state, stamp(o.UpdatedAt), orEmpty(o.ExternalID)}
 	}
 	headers := []string{"ID", "NUMBER", "STATE", "UPDATED", "EXTERNAL ID"}
 	return inv.table(answer.json(), "orders", headers, rows)
@@ -182,7 +182,9 @@ func ordersWatch(ctx context.Context, inv *invocation, c *client.Client, answer 
 		}
 		if o.Status != shown {
 			shown = o.Status
-			fmt.Fprintf(inv.Stderr, "%s  %s%s\n", stamp(o.UpdatedAt), o.Status, due(o.DueDate))
+			if err := sayf(inv.Stderr, "%s  %s%s\n", stamp(o.UpdatedAt), o.Status, due(o.DueDate)); err != nil {
+				return err
+			}
 		}
 		if err := pause.For(ctx, inv.interval); err != nil {
 			return err
@@ -199,17 +201,18 @@ func ordersCancel(ctx context.Context, inv *invocation, c *client.Client, answer
 }
 
 // describe writes an order for people.
-func (inv *invocation) describe(o *client.OrderDetail) string {
+func (inv *invocation) describe(o *client.OrderDetail) block {
 	var b strings.Builder
+	state := func(name, value string) { fmt.Fprintf(&b, "%-12s %s\n", name, inv.paint(value)) }
 	line := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(&b, "%-12s %s\n", name, value)
+			fmt.Fprintf(&b, "%-12s %s\n", name, shown(value))
 		}
 	}
 	line("order", o.ID)
-	line("status", inv.paint(string(o.Status)))
+	state("status", string(o.Status))
 	if o.Outcome != nil {
-		line("outcome", inv.paint(string(*o.Outcome)))
+		state("outcome", string(*o.Outcome))
 	}
 	line("item", strings.TrimSpace(orEmpty(o.Classification.BrandCode)+" "+orEmpty(o.Classification.CategoryCode)+" "+
 		orEmpty(o.Classification.ModelName)))
@@ -225,7 +228,7 @@ func (inv *invocation) describe(o *client.OrderDetail) string {
 		p := &o.PhotosToResubmit[i]
 		line("photo needed", strings.TrimSpace(p.IndexCode+" "+orEmpty(p.Condition)+" "+strings.Join(p.Requirements, " ")))
 	}
-	return b.String()
+	return block(b.String())
 }
 
 func balance(ctx context.Context, inv *invocation, c *client.Client, answer *lastAnswer) error {
@@ -244,12 +247,12 @@ var colors = map[string]string{
 }
 
 // paint colors a state on a terminal, unless NO_COLOR is set.
-func (inv *invocation) paint(state string) string {
+func (inv *invocation) paint(state string) block {
 	color := colors[state]
 	if color == "" || !onTerminal(inv.Stdout) || inv.variable("NO_COLOR") != "" {
-		return state
+		return block(shown(state))
 	}
-	return "\x1b[" + color + "m" + state + "\x1b[0m"
+	return block("\x1b[" + color + "m" + state + "\x1b[0m")
 }
 
 func orEmpty(s *string) string {

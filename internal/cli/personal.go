@@ -41,12 +41,12 @@ func export(ctx context.Context, inv *invocation) error {
 }
 
 // countLines writes numbers by name, a line each.
-func countLines(counts map[string]int64) string {
+func countLines(counts map[string]int64) block {
 	var lines strings.Builder
 	for _, what := range slices.Sorted(maps.Keys(counts)) {
 		fmt.Fprintf(&lines, "%s %d\n", what, counts[what])
 	}
-	return lines.String()
+	return block(lines.String())
 }
 
 // exportFolder is a folder with a file of JSON lines for each kind of rows, and the photos. Only its owner may read it.
@@ -144,8 +144,8 @@ func (inv *invocation) printErasure(r *service.ErasureReport, err error) error {
 	}
 	var stays strings.Builder
 	for _, k := range r.Stays {
-		fmt.Fprintf(&stays, "stays: %s: %s\n", k.What, k.Why)
+		fmt.Fprintf(&stays, "stays: %s: %s\n", shown(k.What), shown(k.Why))
 	}
-	return inv.print(r, "%s%s%s texts of %s and %s (%s)\n", countLines(r.Rows), stays.String(), verb,
+	return inv.print(r, "%s%s%s texts of %s and %s (%s)\n", countLines(r.Rows), block(stays.String()), verb,
 		count(r.Orders, "order"), count(r.Photos, "photo"), count(r.Bytes, "byte"))
 }

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/term"
 )
 
-// table prints rows as aligned columns, or v with --json. Headers are for people: a pipe gets the rows alone. An empty
+// table prints rows as aligned columns, with states in colors, or v with --json. Headers are for people: a pipe gets the rows alone. An empty
 // list is said on standard error, so that a script reads nothing.
 func (inv *invocation) table(v any, what string, headers []string, rows [][]string) error {
 	if inv.json {
@@ -26,6 +26,11 @@ func (inv *invocation) table(v any, what string, headers []string, rows [][]stri
 	}
 	w := tabwriter.NewWriter(inv.Stdout, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
+		for i := range row {
+			if row[i] = shown(row[i]); headers[i] == "STATE" || headers[i] == "STATUS" {
+				row[i] = string(inv.paint(row[i]))
+			}
+		}
 		if _, err := fmt.Fprintln(w, strings.Join(row, "\t")); err != nil {
 			return err
 		}

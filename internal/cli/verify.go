@@ -116,7 +116,7 @@ func (v *verification) checkIssuer() error {
 	for _, named := range []string{v.Certificate.Issuer, v.Certificate.URL} {
 		if origin, err := originOf(named); err != nil || !sameOrigin(origin, v.origin) {
 			return fmt.Errorf("not valid: the certificate says that it was issued by %s, but it is from %s",
-				v.Certificate.Issuer, v.origin)
+				shown(v.Certificate.Issuer), v.origin)
 		}
 	}
 	return nil
@@ -156,13 +156,11 @@ func (v *verification) ask(ctx context.Context, inv *invocation) error {
 		return errNotIssued
 	}
 	if err != nil {
-		fmt.Fprintf(inv.progress, "The issuer could not be asked: %v\n", err)
-		return nil
+		return sayf(inv.progress, "The issuer could not be asked: %v\n", err)
 	}
 	now, err := certificate.Verify(file, v.keys)
 	if err != nil || now.Certificate.ID != v.Certificate.ID {
-		fmt.Fprintf(inv.progress, "The answer of %s is not this certificate.\n", v.Certificate.URL)
-		return nil
+		return sayf(inv.progress, "The answer of %s is not this certificate.\n", v.Certificate.URL)
 	}
 	v.settle(now.Revoked)
 	return nil
@@ -181,7 +179,7 @@ func (v *verification) report(inv *invocation) error {
 	state := "valid"
 	switch {
 	case v.Revoked != nil:
-		state, refusal = "revoked", errors.New("the certificate was revoked: "+v.Revoked.Reason)
+		state, refusal = "revoked", errors.New("the certificate was revoked: "+shown(v.Revoked.Reason))
 	case c.Test && !inv.allowTest:
 		state, refusal = "test", errors.New("this is a Test certificate, for which no item was examined: "+
 			"--allow-test accepts it")
@@ -200,9 +198,8 @@ func (v *verification) report(inv *invocation) error {
 		return err
 	}
 	if refusal == nil && v.status == statusUnknown {
-		_, err = fmt.Fprintf(inv.Stderr,
+		return sayf(inv.Stderr,
 			"It is not known whether the certificate was revoked since. Check %s for a revocation.\n", c.URL)
-		return err
 	}
 	return refusal
 }

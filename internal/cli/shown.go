@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// block is text for a terminal that the program has composed itself, with line ends and colors; the texts of others in
+// it are visible.
+type block string
+
+// shown returns a text of others as it may go to a terminal: what controls the terminal, turns the direction of
+// writing or does not show is spelled out, as in \u202e. So are line ends, because no text is to look like a line of
+// the program.
+func shown(text string) string { return spellOut(text, "") }
+
+// shownLines is shown for what has lines of its own: messages of errors, and JSON, whose value stays the same.
+func shownLines(text string) string { return spellOut(text, "\n") }
+
+// spellOut escapes, as JSON does, the characters that do not show, except those to keep.
+func spellOut(text, keep string) string {
+	escaped := func(r rune) bool {
+		return r == utf8.RuneError || !unicode.IsGraphic(r) && !strings.ContainsRune(keep, r)
+	}
+	if !strings.ContainsFunc(text, escaped) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case !escaped(r):
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
+// sayf writes a message in which the texts and errors among the arguments are visible.
+func sayf(w io.Writer, format string, args ...any) error {
+	texts := make([]any, len(args))
+	for i, arg := range args {
+		texts[i] = arg
+		if _, own := arg.(block); own {
+			continue
+		}
+		if err, ok := arg.(error); ok {
+			texts[i] = shown(messageOf(err))
+		} else if v := reflect.ValueOf(arg); v.Kind() == reflect.String {
+			texts[i] = shown(v.String())
+		}
+	}
+	_, err := fmt.Fprintf(w, format, texts...)
+	return err
+}
