@@ -28,7 +28,7 @@ func accountsCreateFlags(fs *flag.FlagSet, inv *invocation) {
 func accountsCreate(ctx context.Context, inv *invocation) error {
 	locale, ok := text.ParseLocale(inv.locale)
 	if !ok {
-		return errors.New("--locale must be en or ja")
+		return wrongCall("--locale must be en or ja")
 	}
 	if _, err := service.CheckNewAccount(inv.name, inv.owner, locale); err != nil {
 		return err
@@ -96,7 +96,7 @@ func withRows(
 ) func(context.Context, *invocation) error {
 	return func(ctx context.Context, inv *invocation) error {
 		if inv.rows < 1 || inv.rows > maxListed {
-			return fmt.Errorf("--limit-rows must be from 1 to %d", maxListed)
+			return wrongCall("--limit-rows must be from 1 to %d", maxListed)
 		}
 		return withApp(f)(ctx, inv)
 	}
@@ -177,7 +177,7 @@ func keysCreate(ctx context.Context, inv *invocation) error {
 	}
 	scopes, err := access.ParseScopes(inv.scopes)
 	if err != nil {
-		return fmt.Errorf("--scopes: %w", err)
+		return wrongCall("--scopes: %w", err)
 	}
 	return inv.withAccount(ctx, func(app *server.App, a *access.Account) error {
 		k, secret, err := app.Service.CreateKey(ctx, access.Operator, service.NewKey{
@@ -243,7 +243,7 @@ func keysList(ctx context.Context, inv *invocation) error {
 func keysRevoke(ctx context.Context, inv *invocation, app *server.App) error {
 	k, err := app.Service.RevokeKey(ctx, access.Operator, inv.args[0])
 	if errors.Is(err, access.KeyNotFound) {
-		return fmt.Errorf("%q is not a key id", inv.args[0])
+		return fmt.Errorf("there is no key with the id %q", inv.args[0])
 	}
 	if err != nil {
 		return err
@@ -260,7 +260,7 @@ func creditsGrantFlags(fs *flag.FlagSet, inv *invocation) {
 
 func creditsGrant(ctx context.Context, inv *invocation) error {
 	if inv.amount == 0 {
-		return errors.New("--amount is required and must not be 0")
+		return wrongCall("--amount is required and must not be 0")
 	}
 	env, err := inv.environment()
 	if err != nil {
@@ -284,7 +284,7 @@ func creditsGrant(ctx context.Context, inv *invocation) error {
 func (inv *invocation) environment() (access.Environment, error) {
 	env, ok := access.ParseEnvironment(inv.env)
 	if !ok {
-		return "", errors.New("--env must be test or live")
+		return "", wrongCall("--env must be test or live")
 	}
 	return env, nil
 }

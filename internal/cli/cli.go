@@ -38,14 +38,16 @@ type command struct {
 	about   string
 	example string
 	flags   func(*flag.FlagSet, *invocation)
-	needs   []string         // flags that must have a value
-	nargs   int              // positional arguments; anyArgs: the command checks them itself
-	choices map[int][]string // words that a positional argument can be, for completion
-	begins  bool             // it may begin a new installation; others need one
+	needs   []string                // flags that must have a value
+	check   func(*invocation) error // refuses other wrong calls, before anything is done; nil: there are none
+	nargs   int                     // positional arguments; anyArgs: the command checks them itself
+	choices map[int][]string        // words that a positional argument can be, for completion
+	begins  bool                    // it may begin a new installation; others need one
 	run     func(context.Context, *invocation) error
 	hidden  bool // used by the program itself
 	raw     bool // its arguments are not parsed: all are positional
 	serves  bool // it goes on until something happens outside: there is no progress to show
+	plain   bool // it works on no installation: settings are not read from the environment
 	remote  bool // no setting of an installation matters to it, as to all that call the integration API
 
 	// call is set instead of run in a command that calls the integration API.
@@ -117,27 +119,36 @@ func Run(ctx context.Context, args []string, stdio IO) int {
 		return exitUsage
 	}
 	inv := &invocation{IO: stdio, begins: c.begins, progress: newProgressLine(stdio.Stderr)}
-	err := c.parse(inv, rest)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
+	if err := c.parse(inv, rest); errors.Is(err, flag.ErrHelp) {
 		return exitOK
-	case err != nil:
-		fmt.Fprintf(stdio.Stderr, "assay %s: %v (see assay %s --help)\n", c.name, err, c.name)
-		return exitUsage
+	} else if err != nil {
+		return inv.refuse(c, usageError{err})
 	}
-	err = inv.missing(c.needs)
-	if err == nil {
-		if !c.serves {
-			ctx = inv.reporting(ctx, c.name)
-		}
-		err = c.start(ctx, inv)
-		inv.progress.end()
+	if !c.serves {
+		ctx = inv.reporting(ctx, c.name)
 	}
+	err := c.start(ctx, inv)
+	inv.progress.end()
 	if err != nil {
-		fmt.Fprintf(stdio.Stderr, "assay %s: %s\n", c.name, shownLines(messageOf(err)))
-		return exitFailed
+		return inv.refuse(c, err)
 	}
 	return exitOK
+}
+
+// usageError is a wrong call.
+type usageError struct{ error }
+
+func wrongCall(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// refuse says why a command has failed and returns the exit code.
+func (inv *invocation) refuse(c *command, err error) int {
+	message := shownLines(messageOf(err))
+	if _, wrong := errors.AsType[usageError](err); wrong {
+		fmt.Fprintf(inv.Stderr, "assay %s: %s (see assay %s --help)\n", c.name, message, c.name)
+		return exitUsage
+	}
+	fmt.Fprintf(inv.Stderr, "assay %s: %s\n", c.name, message)
+	return exitFailed
 }
 
 // start runs what the command does.
@@ -158,7 +169,7 @@ func messageOf(err error) string {
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		return f.Message
 	}
-	return err.Error()
+	return strings.TrimPrefix(err.Error(), "assay: ") // which the client says: it is said before every message here
 }
 
 // find returns the command with the longest name that args start with.
@@ -213,7 +224,7 @@ func (c *command) bind(inv *invocation) (settings map[string]bool) {
 	return settings
 }
 
-// parse reads settings from the environment, then flags, which may come before and after positional arguments.
+// parse reads flags, which may come before and after positional arguments, then settings from the environment.
 func (c *command) parse(inv *invocation, args []string) error {
 	fs := flag.NewFlagSet("assay "+c.name, flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
@@ -223,9 +234,6 @@ func (c *command) parse(inv *invocation, args []string) error {
 		return nil
 	}
 	settings := c.bind(inv)
-	if err := server.FromEnvironment(fs, settings, inv.LookupEnv); err != nil {
-		return err
-	}
 	for {
 		if err := fs.Parse(args); err != nil {
 			if errors.Is(err, flag.ErrHelp) {
@@ -243,11 +251,22 @@ func (c *command) parse(inv *invocation, args []string) error {
 	if err := server.CheckFlags(fs); err != nil {
 		return err
 	}
+	if !c.plain {
+		if err := server.FromEnvironment(fs, settings, inv.LookupEnv); err != nil {
+			return err
+		}
+	}
 	if c.nargs != anyArgs && len(inv.args) != c.nargs {
 		if c.nargs > 0 {
 			return fmt.Errorf("takes %s (%s), has %d", count(c.nargs, "argument"), c.args, len(inv.args))
 		}
 		return fmt.Errorf("takes no arguments, has %d", len(inv.args))
+	}
+	if err := inv.missing(c.needs); err != nil {
+		return err
+	}
+	if c.check != nil {
+		return c.check(inv)
 	}
 	return nil
 }

@@ -100,7 +100,7 @@ func commands() []*command {
 		{
 			name:  "deliveries list",
 			args:  "[--account …] [--env …] [--endpoint ID] [--status pending|delivered|failed] [--limit-rows N]",
-			flags: deliveriesListFlags, run: withRows(deliveriesList),
+			flags: deliveriesListFlags, check: deliveriesListCheck, run: withRows(deliveriesList),
 			about:   "list webhook deliveries, newest first",
 			example: "assay deliveries list --account Acme --status failed",
 		},
@@ -111,7 +111,7 @@ func commands() []*command {
 		},
 		{
 			name: "deliveries redeliver", args: "DELIVERY_ID | --failed-since TIME [--account …] [--env …] [--endpoint ID]",
-			nargs: anyArgs, flags: deliveriesRedeliverFlags, run: deliveriesRedeliver,
+			nargs: anyArgs, flags: deliveriesRedeliverFlags, check: deliveriesRedeliverCheck, run: deliveriesRedeliver,
 			about:   "resend a finished delivery, or all that failed since a time; delivery ids stay the same",
 			example: "assay deliveries redeliver --failed-since 24h --account Acme",
 		},
@@ -162,7 +162,7 @@ func commands() []*command {
 			name: "verify", args: "FILE|URL [--keys FILE|URL] [--allow-test] [--offline]", nargs: 1, flags: verifyFlags,
 			run:     verify,
 			about:   "verify a certificate with the keys of its issuer, and look up whether it was revoked",
-			example: "assay verify https://assay.example/c/AS-7K3QX0ZS",
+			example: "assay verify https://assay.example/certificates/mfzwi3lbonswgyltmvrgk43tnfxw4zlb",
 		},
 		{
 			name: "login", args: "[--server URL] [--profile P]", flags: loginFlags, remote: true, run: login,
@@ -173,7 +173,7 @@ func commands() []*command {
 			name: "orders create",
 			args: "--category C --brand B [--model M] [--external-id E] [--answer-time N] [--mock OUTCOME]" +
 				" --photo INDEX=FILE|URL…",
-			needs: []string{"category", "brand"}, flags: ordersCreateFlags, call: ordersCreate,
+			needs: []string{"category", "brand"}, flags: ordersCreateFlags, check: ordersCreateCheck, call: ordersCreate,
 			about:   "create an order; files are uploaded first",
 			example: "assay orders create --category bags --brand prada --mock authentic --photo overall-picture=bag.jpg",
 		},
@@ -188,7 +188,8 @@ func commands() []*command {
 			example: "assay orders show my-first-order",
 		},
 		{
-			name: "orders watch", args: "ID", nargs: 1, flags: ordersWatchFlags, serves: true, call: ordersWatch,
+			name: "orders watch", args: "ID", nargs: 1, flags: ordersWatchFlags, check: ordersWatchCheck, serves: true,
+			call:    ordersWatch,
 			about:   "follow an order until it is completed, asks for photos or failed",
 			example: "assay orders watch my-first-order",
 		},
@@ -198,7 +199,7 @@ func commands() []*command {
 			example: "assay orders cancel my-first-order",
 		},
 		{
-			name: "photos upload", args: "FILE…", nargs: anyArgs, call: photosUpload,
+			name: "photos upload", args: "FILE…", nargs: anyArgs, check: photosUploadCheck, call: photosUpload,
 			about:   "upload photos and print their managed URLs",
 			example: "assay photos upload front.jpg back.jpg",
 		},
@@ -229,7 +230,8 @@ func commands() []*command {
 			example: "assay webhooks rotate 0199c3a9-52d0-7f3b-8c1e-2f6d9a7b4c30",
 		},
 		{
-			name: "trigger", args: "ORDER STATE", nargs: 2, choices: map[int][]string{1: simulatedStates}, call: trigger,
+			name: "trigger", args: "ORDER STATE", nargs: 2, choices: map[int][]string{1: simulatedStates},
+			check: triggerCheck, call: trigger,
 			about: "put a Test order into any state, and send its event: " + strings.Join(simulatedStates, ", "),
 			example: "assay orders create --category bags --brand prada --mock authentic --external-id my-first-order \\\n" +
 				"  --photo overall-picture=bag.jpg\n" +
@@ -238,18 +240,18 @@ func commands() []*command {
 		},
 		{
 			name: "listen", args: "--forward-to URL [--events E,…]", needs: []string{"forward-to"}, flags: listenFlags,
-			serves: true, call: listen,
+			check: listenCheck, serves: true, call: listen,
 			about:   "forward the events of this key to a local address, signed; it goes on where it stopped",
 			example: "assay listen --forward-to http://localhost:3000/webhooks",
 		},
 		{
-			name: "completion", args: "bash|zsh|fish", nargs: 1, run: completion,
+			name: "completion", args: "bash|zsh|fish", nargs: 1, plain: true, run: completion,
 			about: "print the script that completes commands and flags in a shell",
 			example: "source <(assay completion bash)\n" +
 				`assay completion zsh > "${fpath[1]}/_assay"` + "\nassay completion fish | source",
 		},
 		{
-			name: "version", run: version,
+			name: "version", plain: true, run: version,
 			about: "print version and commit",
 		},
 		{
@@ -257,7 +259,7 @@ func commands() []*command {
 			about: "print what can follow",
 		},
 		{
-			name: imagesCommand, hidden: true, run: deriveImages,
+			name: imagesCommand, hidden: true, plain: true, run: deriveImages,
 			about: "decode images for the server",
 		},
 	}

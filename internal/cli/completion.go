@@ -36,7 +36,7 @@ complete -c assay -a '(__assay_complete)'
 func completion(_ context.Context, inv *invocation) error {
 	script, ok := completionScripts[inv.args[0]]
 	if !ok {
-		return fmt.Errorf("%q is not a shell it knows: bash, zsh or fish", inv.args[0])
+		return wrongCall("%q is not a shell it knows: bash, zsh or fish", inv.args[0])
 	}
 	_, err := fmt.Fprint(inv.Stdout, script)
 	return err

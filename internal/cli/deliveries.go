@@ -62,19 +62,24 @@ func deliveryFlags(fs *flag.FlagSet, inv *invocation) {
 	fs.StringVar(&inv.endpoint, "endpoint", "", "`id` of the endpoint; empty: all")
 }
 
-// deliveryFilter returns the filter selected by the flags.
-func (inv *invocation) deliveryFilter(ctx context.Context, app *server.App) (webhook.DeliveryFilter, error) {
-	f := webhook.DeliveryFilter{EndpointID: inv.endpoint, Status: webhook.Status(inv.status)}
+// deliveriesListCheck refuses filters that there are not.
+func deliveriesListCheck(inv *invocation) error {
 	if inv.env != "" {
-		var err error
-		if f.Environment, err = inv.environment(); err != nil {
-			return f, err
+		if _, err := inv.environment(); err != nil {
+			return err
 		}
 	}
 	statuses := []webhook.Status{"", webhook.Pending, webhook.Delivered, webhook.Failed}
-	if !slices.Contains(statuses, f.Status) {
-		return f, errors.New("--status must be pending, delivered or failed")
+	if !slices.Contains(statuses, webhook.Status(inv.status)) {
+		return errors.New("--status must be pending, delivered or failed")
 	}
+	return nil
+}
+
+// deliveryFilter returns the filter selected by the flags.
+func (inv *invocation) deliveryFilter(ctx context.Context, app *server.App) (webhook.DeliveryFilter, error) {
+	f := webhook.DeliveryFilter{EndpointID: inv.endpoint, Status: webhook.Status(inv.status)}
+	f.Environment = access.Environment(inv.env)
 	if inv.account != "" {
 		a, err := app.Service.FindAccount(ctx, access.Operator, inv.account)
 		if err != nil {
@@ -149,16 +154,25 @@ func deliveriesRedeliverFlags(fs *flag.FlagSet, inv *invocation) {
 	fs.StringVar(&inv.since, "failed-since", "", "`time` as RFC 3339, or how long ago: 90m, 24h")
 }
 
-func deliveriesRedeliver(ctx context.Context, inv *invocation) error {
+func deliveriesRedeliverCheck(inv *invocation) error {
 	if (len(inv.args) == 1) == (inv.since != "") || len(inv.args) > 1 {
 		return errors.New("takes one delivery id, or --failed-since")
 	}
+	if inv.since != "" {
+		if _, err := parseSince(inv.since); err != nil {
+			return fmt.Errorf("--failed-since %w", err)
+		}
+	}
+	return deliveriesListCheck(inv)
+}
+
+func deliveriesRedeliver(ctx context.Context, inv *invocation) error {
 	return inv.open(ctx, func(app *server.App) error {
 		n := 1
 		if inv.since != "" {
 			since, err := parseSince(inv.since)
 			if err != nil {
-				return fmt.Errorf("--failed-since %w", err)
+				return err
 			}
 			f, err := inv.deliveryFilter(ctx, app)
 			if err != nil {

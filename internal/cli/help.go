@@ -1,12 +1,17 @@
 package cli
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/assayhq/assay/internal/server"
 )
 
 // installationSettings are the settings that matter to every command that opens an installation. The help of such a
@@ -108,6 +113,9 @@ func unknownCommand(args []string) string {
 	return fmt.Sprintf("assay: unknown command %q%s (assay help lists all)", given, hint)
 }
 
+// badValue is how the flag package says that a flag does not take a value.
+var badValue = regexp.MustCompile(`(?s)^invalid (?:boolean )?value (".*") for (?:flag )?-([a-z0-9-]+): (.*)$`)
+
 // flagProblem rewrites an error of the flag package as the rest of the program writes flags, with a suggestion.
 func flagProblem(err error, fs *flag.FlagSet) string {
 	text := err.Error()
@@ -123,7 +131,13 @@ func flagProblem(err error, fs *flag.FlagSet) string {
 	if name, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
 		return fmt.Sprintf("--%s needs a value", strings.TrimPrefix(name, "-"))
 	}
-	return strings.Replace(text, "flag -", "flag --", 1)
+	if parts := badValue.FindStringSubmatch(text); parts != nil {
+		value, err := strconv.Unquote(parts[1])
+		if f := fs.Lookup(parts[2]); err == nil && f != nil {
+			return fmt.Sprintf("--%s: %s", f.Name, server.FlagProblem(f, value, errors.New(parts[3])))
+		}
+	}
+	return text
 }
 
 // nearest returns the name that is at most two keystrokes away, or a third of its length, or "".

@@ -71,17 +71,25 @@ func (inv *invocation) listenState(ctx context.Context, c *client.Client) (*list
 	}
 }
 
-func listen(ctx context.Context, inv *invocation, c *client.Client, _ *lastAnswer) error {
+func listenCheck(inv *invocation) error {
 	target, err := url.Parse(inv.url)
 	if err != nil || target.Host == "" || (target.Scheme != "http" && target.Scheme != "https") {
 		return errors.New("--forward-to must be an http or https URL")
 	}
-	wanted := inv.eventList()
-	for _, e := range wanted {
+	for _, e := range inv.eventList() {
 		if e != client.EventOrderOutcome && e != client.EventUpdatePhotos {
 			return fmt.Errorf("--events: %q is not order-outcome or update-photos", e)
 		}
 	}
+	return nil
+}
+
+func listen(ctx context.Context, inv *invocation, c *client.Client, _ *lastAnswer) error {
+	target, err := url.Parse(inv.url)
+	if err != nil {
+		return err
+	}
+	wanted := inv.eventList()
 	state, err := inv.listenState(ctx, c)
 	if err != nil {
 		return err

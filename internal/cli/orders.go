@@ -41,10 +41,14 @@ func ordersCreateFlags(fs *flag.FlagSet, inv *invocation) {
 	fs.Var(&inv.photos, "photo", "`INDEX=FILE` or INDEX=URL; may be repeated")
 }
 
-func ordersCreate(ctx context.Context, inv *invocation, c *client.Client, answer *lastAnswer) error {
+func ordersCreateCheck(inv *invocation) error {
 	if len(inv.photos) == 0 {
 		return errors.New("--photo is required, at least once")
 	}
+	return nil
+}
+
+func ordersCreate(ctx context.Context, inv *invocation, c *client.Client, answer *lastAnswer) error {
 	order := inv.order
 	order.Photos = slices.Clone(inv.photos)
 	var files []string
@@ -83,7 +87,7 @@ func (inv *invocation) upload(ctx context.Context, c *client.Client, files []str
 		}
 		for i, result := range results {
 			if err := result.Err(); err != nil {
-				return nil, fmt.Errorf("%s: %w", part[i], err)
+				return nil, fmt.Errorf("%s: %s", part[i], messageOf(err))
 			}
 			urls[part[i]] = result.URL
 		}
@@ -113,10 +117,14 @@ func uploadPart(ctx context.Context, c *client.Client, files []string) ([]client
 	return c.UploadPhotos(ctx, contents...)
 }
 
-func photosUpload(ctx context.Context, inv *invocation, c *client.Client, answer *lastAnswer) error {
+func photosUploadCheck(inv *invocation) error {
 	if len(inv.args) == 0 || len(inv.args) > maxUpload {
 		return fmt.Errorf("takes 1 to %d files", maxUpload)
 	}
+	return nil
+}
+
+func photosUpload(ctx context.Context, inv *invocation, c *client.Client, answer *lastAnswer) error {
 	results, err := uploadPart(ctx, c, inv.args)
 	if err != nil {
 		return err
@@ -125,7 +133,7 @@ func photosUpload(ctx context.Context, inv *invocation, c *client.Client, answer
 	var failed []error
 	for _, r := range results {
 		if err := r.Err(); err != nil {
-			failed = append(failed, fmt.Errorf("%s: %w", r.OriginalName, err))
+			failed = append(failed, fmt.Errorf("%s: %s", r.OriginalName, messageOf(err)))
 			continue
 		}
 		fmt.Fprintf(&lines, "%s  %s\n", shown(r.URL), shown(r.OriginalName))
@@ -167,10 +175,14 @@ func ordersWatchFlags(fs *flag.FlagSet, inv *invocation) {
 	fs.DurationVar(&inv.interval, "interval", 5*time.Second, "wait between two reads")
 }
 
-func ordersWatch(ctx context.Context, inv *invocation, c *client.Client, answer *lastAnswer) error {
+func ordersWatchCheck(inv *invocation) error {
 	if inv.interval < time.Second {
 		return errors.New("--interval must be at least 1s")
 	}
+	return nil
+}
+
+func ordersWatch(ctx context.Context, inv *invocation, c *client.Client, answer *lastAnswer) error {
 	shown := client.OrderStatus("")
 	for {
 		o, err := c.GetOrder(ctx, inv.args[0])

@@ -123,7 +123,7 @@ func eraseFlags(fs *flag.FlagSet, inv *invocation) {
 func erase(ctx context.Context, inv *invocation) error {
 	switch {
 	case (inv.account == "") == (inv.eraseOrder == ""):
-		return errors.New("either --account or --order is required")
+		return wrongCall("either --account or --order is required")
 	case inv.eraseOrder != "":
 		return inv.open(ctx, func(app *server.App) error {
 			return inv.printErasure(app.Service.EraseOrder(ctx, access.Operator, inv.eraseOrder, inv.dryRun))

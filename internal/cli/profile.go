@@ -18,6 +18,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/assayhq/assay/client"
+	"github.com/assayhq/assay/internal/domain/access"
 )
 
 // profile is where a developer's commands go, and with which key.
@@ -176,18 +177,18 @@ func login(ctx context.Context, inv *invocation) error {
 		return err
 	}
 	if _, err := c.GetBalance(ctx); err != nil {
-		return fmt.Errorf("the key was not kept: %w", err)
+		return fmt.Errorf("the key was not kept: %s", messageOf(err))
 	}
 	all.Profiles[inv.profile] = p
 	if err := writePrivate(path, all); err != nil {
 		return err
 	}
-	environment := "Live"
+	environment, title := access.Live, "Live"
 	if strings.HasPrefix(p.Key, "assay_test_") {
-		environment = "Test"
+		environment, title = access.Test, "Test"
 	}
-	return inv.print(map[string]string{"profile": inv.profile, "server": p.Server, "environment": environment},
-		"profile %s: a %s key for %s, kept in %s\n", inv.profile, environment, p.Server, path)
+	return inv.print(map[string]string{"profile": inv.profile, "server": p.Server, "environment": string(environment)},
+		"profile %s: a %s key for %s, kept in %s\n", inv.profile, title, p.Server, path)
 }
 
 // readSecret reads a line; on a terminal after a prompt and without showing it.

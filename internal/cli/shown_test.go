@@ -29,7 +29,8 @@ func TestVerify_TextsOfOthers(t *testing.T) {
 		At: certificate.Time(time.Unix(1_700_000_100, 0)), Reason: hidden,
 	})), 0o600))
 	code, stdout, stderr := run(t, dir, nil, "verify", file, "--keys", keys)
-	if code != 1 || strings.Count(stdout, "\n") != 1 || stderr != "assay verify: the certificate was revoked: "+spelledOut+"\n" {
+	if code != 1 || strings.Count(stdout, "\n") != 1 ||
+		stderr != "assay verify: the certificate was revoked: "+spelledOut+"\n" {
 		t.Errorf("status %d, says %q", code, stderr)
 	}
 	code, stdout, _ = run(t, dir, nil, "verify", file, "--keys", keys, "--json")
@@ -51,7 +52,7 @@ func TestVerify_TextsOfOthers(t *testing.T) {
 func TestRemote_TextsOfOthers(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		order := `{"id":"o1","status":"completed","external_id":"` + spelledOut + `","outcome_reasons":["` + spelledOut + `"]}`
+		order := strings.ReplaceAll(`{"id":"o1","status":"completed","external_id":"X","outcome_reasons":["X"]}`, "X", spelledOut)
 		if !strings.HasSuffix(r.URL.Path, "/o1") {
 			order = `{"data":[` + order + `],"page":1,"limit":10,"total":1}`
 		}

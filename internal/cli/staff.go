@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"strconv"
 
@@ -20,7 +19,7 @@ func staffCreateFlags(fs *flag.FlagSet, inv *invocation) {
 func staffCreate(ctx context.Context, inv *invocation) error {
 	role, ok := access.ParseStaffRole(inv.role)
 	if !ok {
-		return errors.New("--role must be reviewer or admin")
+		return wrongCall("--role must be reviewer or admin")
 	}
 	if _, err := service.CheckNewStaff(inv.email, inv.name, role); err != nil {
 		return err

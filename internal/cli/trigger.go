@@ -13,10 +13,14 @@ import (
 // simulatedStates are the names of the states of Test orders.
 var simulatedStates = enum.Names(client.SimulatedStates)
 
-func trigger(ctx context.Context, inv *invocation, c *client.Client, answer *lastAnswer) error {
+func triggerCheck(inv *invocation) error {
 	if !slices.Contains(simulatedStates, inv.args[1]) {
 		return fmt.Errorf("%q is not a state: %s", inv.args[1], strings.Join(simulatedStates, ", "))
 	}
+	return nil
+}
+
+func trigger(ctx context.Context, inv *invocation, c *client.Client, answer *lastAnswer) error {
 	moved, err := c.SimulateOrder(ctx, inv.args[0], client.SimulatedState(inv.args[1]))
 	if err != nil {
 		return err

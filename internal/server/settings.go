@@ -144,30 +144,6 @@ func (s *Settings) Bind(fs *flag.FlagSet) {
 	fs.StringVar(&s.LogFormat, "log-format", "", "text or json; empty: text on a terminal, else json")
 }
 
-// FromEnvironment sets what the environment gives. It is called before the flags are parsed, so that a flag wins.
-// names are those of the settings among the flags.
-func FromEnvironment(fs *flag.FlagSet, names map[string]bool, lookup func(string) (string, bool)) error {
-	var problems []error
-	fs.VisitAll(func(f *flag.Flag) {
-		if !names[f.Name] {
-			return
-		}
-		name := "ASSAY_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
-		value, ok := lookup(name)
-		if !ok {
-			return
-		}
-		if _, both := lookup(strings.TrimSuffix(name, fileVariable)); both && isSecretFile(f) {
-			problems = append(problems, fmt.Errorf("%s and %s are both set: set one of them",
-				strings.TrimSuffix(name, fileVariable), name))
-		}
-		if err := f.Value.Set(value); err != nil {
-			problems = append(problems, fmt.Errorf("%s: %w", name, err))
-		}
-	})
-	return errors.Join(problems...)
-}
-
 // Check refuses settings that cannot work, all at once and in words.
 func (s *Settings) Check() error {
 	var problems []error
@@ -206,6 +182,9 @@ func (s *Settings) Check() error {
 	s.OpenID.check(refuse)
 	if (s.TLSCert == "") != (s.TLSKey == "") {
 		refuse("--tls-cert and --tls-key belong together")
+	}
+	if s.TLSDomain != "" && (s.TLSCert != "" || s.TLSKey != "") {
+		refuse("--tls-domain gets certificates by itself: give it, or --tls-cert and --tls-key")
 	}
 	if s.MaxPhotoBytes < 1 {
 		refuse("--max-photo-bytes must be at least 1")

@@ -10,9 +10,7 @@ import (
 )
 
 const (
-	fileSuffix   = "-file" // of the flag that names the file of a secret
-	fileVariable = "_FILE" // of the environment variable
-
+	fileSuffix    = "-file" // of the flag that names the file of a secret
 	maxSecretFile = 64 << 10
 )
 
