@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/credit"
@@ -224,12 +225,16 @@ func keysList(ctx context.Context, inv *invocation) error {
 		if err != nil {
 			return err
 		}
+		now := time.Now()
 		views, rows := make([]keyView, len(keys)), make([][]string, len(keys))
 		for i, k := range keys {
 			views[i] = viewKey(k)
-			state := "active"
-			if k.RevokedAt != nil {
+			state := "expired"
+			switch {
+			case k.RevokedAt != nil:
 				state = "revoked"
+			case k.UsableAt(now):
+				state = "active"
 			}
 			rows[i] = []string{
 				k.ID, string(k.Environment), "…" + k.Hint, state, k.Name, access.JoinScopes(k.Scopes), k.Networks.String(),

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -72,7 +71,8 @@ type demoData struct {
 
 // createDemo fills an empty database with everything needed to try the service, and prints it. What it prints is kept
 // in a file that only its owner can read.
-func createDemo(ctx context.Context, app *server.App, s *server.Server, kind demoFlag, out io.Writer) error {
+func (inv *invocation) createDemo(ctx context.Context, app *server.App, s *server.Server) error {
+	kind := inv.demo
 	unfinished, kept := filepath.Join(app.Settings.Data, demoUnfinished), filepath.Join(app.Settings.Data, demoFile)
 	made := &demoData{Kind: kind, Keys: make(map[access.Environment]string), KeyIDs: make(map[access.Environment]string)}
 	content, err := os.ReadFile(filepath.Clean(unfinished))
@@ -91,7 +91,7 @@ func createDemo(ctx context.Context, app *server.App, s *server.Server, kind dem
 			return err
 		}
 		if used {
-			return tellOfDemo(kept, out)
+			return inv.tellOfDemo(kept)
 		}
 	}
 	began, config := time.Now(), app.Config
@@ -106,7 +106,7 @@ func createDemo(ctx context.Context, app *server.App, s *server.Server, kind dem
 	if err := os.WriteFile(kept, []byte(printed), 0o600); err != nil {
 		return err
 	}
-	if _, err := io.WriteString(out, printed); err != nil {
+	if err := inv.print(made.view(s), "%s", block(printed)); err != nil {
 		return err
 	}
 	if kind == demoAlive {
@@ -180,12 +180,12 @@ func (d *demoData) writeHistory(ctx context.Context, app *server.App, now time.T
 }
 
 // tellOfDemo says where the credentials of an earlier start are, or how to get others.
-func tellOfDemo(kept string, out io.Writer) error {
+func (inv *invocation) tellOfDemo(kept string) error {
 	where := "are in " + kept
 	if !fileExists(kept) {
 		where = "were shown at the first start"
 	}
-	_, err := fmt.Fprintf(out, `There is data already, so no demo data was created. Passwords and keys %s.
+	return inv.print(demoView{}, `There is data already, so no demo data was created. Passwords and keys %s.
 For new ones, with the settings of this server (--data %s):
 
   assay keys create --account Demo --env test --name demo --scopes all
@@ -195,7 +195,6 @@ For new ones, with the settings of this server (--data %s):
 To begin again, delete the data folder.
 
 `, where, filepath.Dir(kept))
-	return err
 }
 
 // demoSteps each make one thing, unless it was made. What a killed start has made without noting it is made again under
@@ -263,6 +262,32 @@ func (d *demoData) staff(
 		*to, err = s.CreateStaff(ctx, access.Operator, name+"-2@demo.example", title, role)
 	}
 	return err
+}
+
+// demoView is the JSON output for the demo.
+type demoView struct {
+	Created  bool                          `json:"created"` // false: there was data already
+	URL      string                        `json:"url,omitempty"`
+	Account  string                        `json:"account_id,omitempty"`
+	Keys     map[access.Environment]string `json:"keys,omitempty"`
+	Owner    *demoPerson                   `json:"owner,omitempty"`
+	Reviewer *demoPerson                   `json:"reviewer,omitempty"`
+	Admin    *demoPerson                   `json:"admin,omitempty"`
+}
+
+type demoPerson struct {
+	Email    string `json:"email"`
+	Password string `json:"password"`
+	Token    string `json:"token,omitempty"` // of staff, for the desk API
+}
+
+func (d *demoData) view(s *server.Server) demoView {
+	staff := func(n *service.NewStaff) *demoPerson { return &demoPerson{n.Staff.Email, n.Password, n.Token} }
+	return demoView{
+		Created: true, URL: s.BaseURL(), Account: d.Account.Account.ID, Keys: d.Keys,
+		Owner:    &demoPerson{Email: d.Account.Owner.Email, Password: d.Account.Password},
+		Reviewer: staff(d.Reviewer), Admin: staff(d.Admin),
+	}
 }
 
 func (d *demoData) text(app *server.App, s *server.Server) string {

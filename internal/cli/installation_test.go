@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -212,7 +213,12 @@ func TestAuditHead(t *testing.T) {
 	kept := filepath.Join(t.TempDir(), "heads.json")
 	must.NoError(t, os.WriteFile(kept, []byte(stdout), 0o600))
 	code, stdout, stderr = run(t, data, nil, "backup", filepath.Join(t.TempDir(), "backup"))
-	if code != 0 || !strings.Contains(stdout, heads[1].Head) {
+	for _, h := range heads[1:] {
+		if !regexp.MustCompile(`(?m)^` + h.Chain + ` +` + h.Account + ` +\d+ ` + h.Head + `$`).MatchString(stdout) {
+			t.Errorf("backup does not say of which log %+v is:\n%s", h, stdout)
+		}
+	}
+	if code != 0 {
 		t.Errorf("backup: status %d, says %q and %q", code, stdout, stderr)
 	}
 	if code, _, stderr := run(t, data, nil, "check", "--deep", "--heads", kept); code != 0 {

@@ -92,7 +92,7 @@ func auditHead(ctx context.Context, inv *invocation, app *server.App) error {
 func headLines(heads []audit.Head) block {
 	var lines strings.Builder
 	for _, h := range heads {
-		fmt.Fprintf(&lines, "%-36s %8d %s\n", cmp.Or(h.AccountID, h.Chain), h.Number, cmp.Or(h.Hash, "-"))
+		fmt.Fprintf(&lines, "%-14s %-36s %8d %s\n", h.Chain, cmp.Or(h.AccountID, "-"), h.Number, cmp.Or(h.Hash, "-"))
 	}
 	return block(lines.String())
 }

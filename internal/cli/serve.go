@@ -39,7 +39,7 @@ func serve(ctx context.Context, inv *invocation) (err error) {
 		return err
 	}
 	if inv.demo != demoOff || demoHalfMade(app.Settings.Data) {
-		err := createDemo(inv.reporting(ctx, "demo"), app, s, inv.demo, inv.Stdout)
+		err := inv.createDemo(inv.reporting(ctx, "demo"), app, s)
 		inv.progress.end()
 		if err != nil {
 			return err

@@ -123,7 +123,7 @@ func (s *Service) Accounts(
 	if err := actor.Require(access.Administer); err != nil {
 		return nil, 0, err
 	}
-	return s.store.Lists(ctx).AccountSummaries(ctx, search, page, limit)
+	return s.store.Lists(ctx).AccountSummaries(ctx, search, s.now(), page, limit)
 }
 
 // AccountDetails is what belongs to an account.

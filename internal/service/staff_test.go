@@ -100,6 +100,17 @@ func TestAdministration(t *testing.T) {
 			expect.Equal(t, "Live credits", second[0].LiveCredits, 1000)
 			expect.Equal(t, "Test credits", second[0].TestCredits, 100_000)
 			expect.Equal(t, "active keys", second[0].ActiveKeys, 2)
+			end := o.Clock.Now().Add(time.Minute)
+			_, _, err = o.Service.CreateKey(ctx, access.Operator, service.NewKey{
+				Tenant: o.Live.Tenant, Name: "short", Scopes: access.AllScopes, ExpiresAt: &end,
+			})
+			must.NoError(t, err)
+			for _, want := range []int64{3, 2} { // before it expires, and when it does
+				second, _, err = o.Service.Accounts(ctx, by(o.boss), "", 2, 1)
+				must.NoError(t, err)
+				expect.Equal(t, "active keys", second[0].ActiveKeys, want)
+				o.Clock.Advance(time.Minute)
+			}
 			_, err = o.Service.CreateAccount(ctx, by(o.boss), "Acme 鑑定", "beta@example.com", "en")
 			if got := problemsOf(err); !slices.Equal(got, []string{"name taken", "email taken"}) {
 				t.Errorf("problems %v", got)

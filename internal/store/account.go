@@ -63,7 +63,7 @@ var likePattern = strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")
 // AccountSummaries returns a page of the accounts by name, and how many match. A search finds part of the name or of a
 // user's email in any case, or the whole id. There are few accounts beside orders: they may be counted.
 func (q Queries) AccountSummaries(
-	ctx context.Context, search string, page, limit int,
+	ctx context.Context, search string, now time.Time, page, limit int,
 ) ([]access.AccountSummary, int64, error) {
 	where := ""
 	var args db.Arguments
@@ -80,12 +80,14 @@ func (q Queries) AccountSummaries(
 	if offset >= total {
 		return nil, total, nil
 	}
+	at := args.Add(column.Micros(now))
 	found, err := db.Collect(ctx, q.db, func(scan db.Scanner) (s access.AccountSummary, err error) {
 		err = scan(&s.ID, &s.Name, &s.Locale, column.Time(&s.CreatedAt), &s.LiveCredits, &s.TestCredits, &s.LiveOrders,
 			&s.ActiveKeys)
 		return s, err
 	}, `SELECT a.id, a.name, a.locale, a.created_at, live.credits, test.credits, live.orders,
-		(SELECT COUNT(*) FROM api_keys k WHERE k.account_id = a.id AND k.revoked_at IS NULL)
+		(SELECT COUNT(*) FROM api_keys k WHERE k.account_id = a.id AND k.revoked_at IS NULL
+			AND (k.expires_at IS NULL OR k.expires_at > `+at+`))
 		FROM accounts a JOIN balances live ON live.account_id = a.id AND live.environment = 'live'
 		JOIN balances test ON test.account_id = a.id AND test.environment = 'test'`+where+
 		" ORDER BY LOWER(a.name), a.id LIMIT "+args.Add(limit)+" OFFSET "+args.Add(offset), args...)

@@ -72,7 +72,7 @@ func (r *replicated) add(t *testing.T, name string) {
 // has checks whether a list shows an account.
 func has(t *testing.T, q store.Queries, name string, want bool) {
 	t.Helper()
-	found, _, err := q.AccountSummaries(t.Context(), name, 1, 10)
+	found, _, err := q.AccountSummaries(t.Context(), name, time.Now(), 1, 10)
 	must.NoError(t, err)
 	if got := len(found) == 1; got != want {
 		t.Errorf("%s is shown = %v, want %v", name, got, want)

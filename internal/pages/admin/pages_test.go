@@ -33,7 +33,7 @@ func (w *world) newKey(t *testing.T) (*access.Key, string, error) {
 func (w *world) state(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
-	accounts, total, err := w.Store.AccountSummaries(t.Context(), "", 1, 100)
+	accounts, total, err := w.Store.AccountSummaries(t.Context(), "", w.Clock.Now(), 1, 100)
 	must.NoError(t, err)
 	fmt.Fprintln(&b, total)
 	for _, a := range accounts {

@@ -1,0 +1,130 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/cli"
+	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/rawsql"
+)
+
+// untilReady ends a server when it says that it listens.
+type untilReady struct {
+	bytes.Buffer
+	end func()
+}
+
+func (u *untilReady) Write(text []byte) (int, error) {
+	if bytes.HasPrefix(text, []byte("listening ")) {
+		u.end()
+	}
+	return u.Buffer.Write(text)
+}
+
+// TestServe_DemoJSON: with --json the demo is one line of JSON, and so is that there is one already.
+func TestServe_DemoJSON(t *testing.T) {
+	type person struct{ Email, Password, Token string }
+	var demo struct {
+		Created                bool
+		URL                    string
+		AccountID              string `json:"account_id"`
+		Keys                   map[string]string
+		Owner, Reviewer, Admin person
+	}
+	data := t.TempDir()
+	serve := func() (stdout string) {
+		ctx, end := context.WithTimeout(t.Context(), time.Minute)
+		defer end()
+		var out bytes.Buffer
+		code := cli.Run(ctx, []string{
+			"serve", "--demo=empty", "--json", "--data", data, "--tls-listen", "", "--listen", "127.0.0.1:0",
+			"--ops-listen", "",
+		}, cli.IO{
+			Stdin: strings.NewReader(""), Stdout: &out, Stderr: &untilReady{end: end},
+			LookupEnv: func(string) (string, bool) { return "", false },
+		})
+		if code != 0 || strings.Count(out.String(), "\n") != 1 {
+			t.Fatalf("status %d, prints %q", code, out.String())
+		}
+		return out.String()
+	}
+	only(t, serve(), &demo)
+	if !demo.Created || demo.AccountID == "" || !strings.HasPrefix(demo.Keys["test"], "assay_test_") ||
+		!strings.HasPrefix(demo.Keys["live"], "assay_live_") || !strings.HasPrefix(demo.URL, "http://") ||
+		demo.Owner.Password == "" || demo.Reviewer.Token == "" || demo.Admin.Email == "" {
+		t.Errorf("the demo is %+v", demo)
+	}
+	if again := serve(); again != `{"created":false}`+"\n" {
+		t.Errorf("the second start prints %s", again)
+	}
+}
+
+// TestKeysList: a key that has expired is neither active nor counted.
+func TestKeysList(t *testing.T) {
+	data := t.TempDir()
+	for _, args := range []string{
+		"accounts create --name A --owner a@a.example",
+		"keys create --account A --env test --name first --scopes all",
+		"keys create --account A --env test --name second --scopes all",
+		"keys create --account A --env test --name third --scopes all",
+	} {
+		if code, _, stderr := run(t, data, nil, strings.Fields(args)...); code != 0 {
+			t.Fatal(stderr)
+		}
+	}
+	target := filepath.Join(data, "assay.db")
+	rawsql.Exec(t, target, "UPDATE api_keys SET expires_at = created_at + 1 WHERE name = 'second'")
+	rawsql.Exec(t, target, "UPDATE api_keys SET expires_at = created_at + 1, revoked_at = created_at WHERE name = 'third'")
+	_, stdout, _ := run(t, data, nil, "keys", "list", "--account", "A")
+	for name, state := range map[string]string{"first": "active", "second": "expired", "third": "revoked"} {
+		if !regexp.MustCompile(state + ` +` + name + ` `).MatchString(stdout) {
+			t.Errorf("%s is not %s:\n%s", name, state, stdout)
+		}
+	}
+	var list []map[string]any
+	_, stdout, _ = run(t, data, nil, "accounts", "list", "--json")
+	only(t, stdout, &list)
+	if list[0]["active_keys"] != 1.0 {
+		t.Errorf("the account is %v", list[0])
+	}
+}
+
+// TestRemote_Messages: the program names itself once, and environments as everywhere.
+func TestRemote_Messages(t *testing.T) {
+	status := http.StatusForbidden
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_, err := w.Write([]byte(`{"availableCredits":1}`))
+		must.NoError(t, err)
+	}))
+	t.Cleanup(server.Close)
+	set := map[string]string{
+		"ASSAY_SERVER": server.URL, "ASSAY_KEY": "assay_test_x", "ASSAY_CONFIG": filepath.Join(t.TempDir(), "config.json"),
+	}
+	for command, want := range map[string]string{
+		"balance": "assay balance: GET ", "login": "assay login: the key was not kept: GET ",
+	} {
+		if code, _, stderr := run(t, t.TempDir(), set, command); code != 1 || !strings.HasPrefix(stderr, want) {
+			t.Errorf("%s: status %d, says %q", command, code, stderr)
+		}
+	}
+	status = http.StatusOK
+	var kept struct{ Profile, Server, Environment string }
+	code, stdout, stderr := run(t, t.TempDir(), set, "login", "--json")
+	if code != 0 {
+		t.Fatal(stderr)
+	}
+	only(t, stdout, &kept)
+	if kept.Environment != "test" {
+		t.Errorf("kept %+v", kept)
+	}
+}
