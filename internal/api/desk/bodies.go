@@ -1,7 +1,6 @@
 package desk
 
 import (
-	"math"
 	"net/http"
 
 	"github.com/assayhq/assay/internal/domain/enum"
@@ -26,7 +25,7 @@ func readRequest(r *http.Request) ([]order.RequestDraft, error) {
 			Comment:      p.String("comment", httpx.MaxChars(order.MaxComment)),
 			ReferencePhotoURL: p.String("reference_photo_url", httpx.MaxChars(order.MaxReferenceURL),
 				httpx.Format(order.ReferenceURLRule, order.ValidReferenceURL)),
-			MaxPhotos: int(p.Int("max_photos", httpx.Min(1), httpx.Max(math.MaxInt32))),
+			MaxPhotos: int(p.Int("max_photos", httpx.Min(1), httpx.Max(order.MaxPhotos))),
 		}
 	}
 	return drafts, o.Done()

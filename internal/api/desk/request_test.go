@@ -175,6 +175,7 @@ func TestRequestPhotos(t *testing.T) {
 			},
 			"MaxPhotosZero":     {one(`"max_photos":0`), []string{"photos[0].max_photos"}},
 			"MaxPhotosNegative": {one(`"max_photos":-1`), []string{"photos[0].max_photos"}},
+			"MaxPhotosTooMany":  {one(`"max_photos":76`), []string{"photos[0].max_photos"}},
 			"MaxPhotosFraction": {one(`"max_photos":1.5`), []string{"photos[0].max_photos"}},
 			"MaxPhotosText":     {one(`"max_photos":"3"`), []string{"photos[0].max_photos"}},
 			"UnknownProperty":   {one(`"url":"x"`), []string{"photos[0].url"}},

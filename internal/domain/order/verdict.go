@@ -214,6 +214,8 @@ func (d *RequestDraft) resolve(
 		r.MaxPhotos = limit
 	case d.MaxPhotos < 0:
 		problems.Add(field+"max_photos", "min", "must be at least 1")
+	case d.MaxPhotos > MaxPhotos: // no submission has more
+		problems.Add(field+"max_photos", "max", fmt.Sprintf("must be at most %d", MaxPhotos))
 	}
 	if d.Condition != "" {
 		if c, ok := words.Condition(d.Condition); ok {

@@ -195,6 +195,9 @@ func TestRequest(t *testing.T) {
 			[]string{"photos[0].reference_photo_url"},
 		},
 		"MaxPhotos": {[]order.RequestDraft{{IndexCode: "front", MaxPhotos: -1}}, []string{"photos[0].max_photos"}},
+		"TooManyPhotos": {
+			[]order.RequestDraft{{IndexCode: "front", MaxPhotos: order.MaxPhotos + 1}}, []string{"photos[0].max_photos"},
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
