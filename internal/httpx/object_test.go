@@ -332,3 +332,14 @@ func TestRuleThatDoesNotFit(t *testing.T) {
 		})
 	}
 }
+
+// TestObject_Alternatives checks what is said of values that a member may have: one is no choice.
+func TestObject_Alternatives(t *testing.T) {
+	for want, values := range map[string][]string{"a must be x": {"x"}, "a must be one of x, y": {"x", "y"}} {
+		o := parseObject(t, `{"a":"z"}`)
+		o.String("a", OneOf(values...))
+		if err := o.Done(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %q", values, err, want)
+		}
+	}
+}

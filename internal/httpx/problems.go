@@ -74,4 +74,9 @@ func join(parent, name string) string {
 	return parent + "." + name
 }
 
-func alternatives(values []string) string { return "must be one of " + strings.Join(values, ", ") }
+func alternatives(values []string) string {
+	if len(values) == 1 {
+		return "must be " + values[0]
+	}
+	return "must be one of " + strings.Join(values, ", ")
+}

@@ -48,7 +48,7 @@ func (s *Submission) CheckEntries(requested []PhotoRequest) error {
 		case e.Unable && unable[e.IndexCode]:
 			return invalidEntry(i, "declares the index "+e.IndexCode+" unavailable a second time")
 		case e.Unable && provided[e.IndexCode], e.URL != nil && unable[e.IndexCode]:
-			return invalidEntry(i, "the index "+e.IndexCode+" is both provided and declared unavailable")
+			return invalidEntry(i, "names the index "+e.IndexCode+", which is both provided and declared unavailable")
 		}
 		provided[e.IndexCode] = provided[e.IndexCode] || e.URL != nil
 		unable[e.IndexCode] = unable[e.IndexCode] || e.Unable
