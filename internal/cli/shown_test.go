@@ -52,7 +52,8 @@ func TestVerify_TextsOfOthers(t *testing.T) {
 func TestRemote_TextsOfOthers(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		order := strings.ReplaceAll(`{"id":"o1","status":"completed","external_id":"X","outcome_reasons":["X"]}`, "X", spelledOut)
+		order := `{"id":"o1","status":"completed","external_id":"X","outcome_reasons":["X"]}`
+		order = strings.ReplaceAll(order, "X", spelledOut)
 		if !strings.HasSuffix(r.URL.Path, "/o1") {
 			order = `{"data":[` + order + `],"page":1,"limit":10,"total":1}`
 		}

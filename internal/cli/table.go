@@ -10,8 +10,8 @@ import (
 	"golang.org/x/term"
 )
 
-// table prints rows as aligned columns, with states in colors, or v with --json. Headers are for people: a pipe gets the
-// rows alone. An empty list is said on standard error, so that a script reads nothing.
+// table prints rows as aligned columns, with states in colors, or v with --json. Headers are for people: a pipe gets
+// the rows alone. An empty list is said on standard error, so that a script reads nothing.
 func (inv *invocation) table(v any, what string, headers []string, rows [][]string) error {
 	if inv.json {
 		return inv.print(v, "")
