@@ -26,7 +26,7 @@ type Guard struct {
 	AllowPrivate bool
 	// Deny are networks that are never called, whatever else is allowed: public ones of the operator's own, say.
 	Deny []netip.Prefix
-	// Ports are the ports that may be called; empty means any.
+	// Ports are the ports that may be called; nil means any.
 	Ports Ports
 	// Resolver looks up names; nil is the system's resolver.
 	Resolver Resolver

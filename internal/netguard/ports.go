@@ -1,6 +1,7 @@
 package netguard
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -8,13 +9,13 @@ import (
 	"strings"
 )
 
-// Ports are the ports that may be called, written as 443,1024-65535. Empty means any.
+// Ports are the ports that may be called, written as 443,1024-65535. nil, which cannot be written, means any.
 type Ports []PortRange
 
 // PortRange is the ports from First to Last, both included.
 type PortRange struct{ First, Last uint16 }
 
-// Set reads a list.
+// Set reads a list. One without a port is refused: who wants every port says so.
 func (p *Ports) Set(s string) error {
 	var list Ports
 	for part := range strings.SplitSeq(s, ",") {
@@ -30,6 +31,9 @@ func (p *Ports) Set(s string) error {
 			return fmt.Errorf("%q is not a list of ports such as 443,1024-65535", s)
 		}
 		list = append(list, r)
+	}
+	if len(list) == 0 {
+		return errors.New("names no port: write a list such as 443,1024-65535, or 1-65535 for every port")
 	}
 	*p = list
 	return nil

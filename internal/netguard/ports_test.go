@@ -9,14 +9,14 @@ import (
 
 func TestPorts(t *testing.T) {
 	for text, want := range map[string]string{
-		"": "", "443": "443", " 443 , 1024-65535,": "443,1024-65535", "80-80": "80",
+		"443": "443", "1-65535": "1-65535", " 443 , 1024-65535,": "443,1024-65535", "80-80": "80",
 	} {
 		var p Ports
 		if err := p.Set(text); err != nil || p.String() != want {
 			t.Errorf("%q is %q, %v", text, p.String(), err)
 		}
 	}
-	for _, text := range []string{"0", "65536", "2-1", "a", "1-", "-1", "1-2-3", "443;444"} {
+	for _, text := range []string{"0", "65536", "2-1", "a", "1-", "-1", "1-2-3", "443;444", "", ",", " , "} {
 		if err := new(Ports).Set(text); err == nil {
 			t.Errorf("%q is accepted", text)
 		}
