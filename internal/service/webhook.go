@@ -220,7 +220,8 @@ func (s *Service) RotateSecret(
 	return e, signingSecret, nil
 }
 
-// PauseEndpoint makes the deliveries to an endpoint wait, or lets them go on, with all their attempts.
+// PauseEndpoint makes the deliveries to an endpoint wait, or lets them go on, with all their attempts. Where the endpoint
+// is so already, nothing happens and nothing is recorded.
 func (s *Service) PauseEndpoint(
 	ctx context.Context, actor access.Actor, id string, pause bool,
 ) (*webhook.Endpoint, error) {
@@ -229,19 +230,20 @@ func (s *Service) PauseEndpoint(
 		return nil, err
 	}
 	err = s.store.Update(ctx, func(tx *store.Tx) error {
+		code, changed, err := audit.WebhookResumed, false, error(nil)
 		if pause {
-			if err := tx.PauseEndpoint(e.APIKeyID, e.ID, s.now()); err != nil {
-				return err
-			}
-			return s.record(tx, actor, endpointEvent(audit.WebhookPaused, e, nil))
+			code = audit.WebhookPaused
+			changed, err = tx.PauseEndpoint(e.APIKeyID, e.ID, s.now())
+		} else {
+			changed, err = tx.ResumeEndpoint(e.APIKeyID, e.ID)
 		}
-		if err := tx.ResumeEndpoint(e.APIKeyID, e.ID); err != nil {
+		if err != nil || !changed {
 			return err
 		}
-		return s.record(tx, actor, endpointEvent(audit.WebhookResumed, e, nil))
+		return s.record(tx, actor, endpointEvent(code, e, nil))
 	})
 	if err != nil {
-		return nil, orNotFound(err, webhook.NotFound())
+		return nil, err
 	}
 	s.onDeliveries()
 	return s.Endpoint(ctx, actor, id)

@@ -96,21 +96,24 @@ func (t *Tx) RotateSecret(keyID, id, sealed string, now, previousUntil time.Time
 		id, keyID)
 }
 
-// PauseEndpoint makes the deliveries to an endpoint of an API key wait, or returns ErrNotFound. An endpoint that is
-// paused stays so since the time it was.
-func (t *Tx) PauseEndpoint(keyID, id string, now time.Time) error {
-	return t.db.One("UPDATE webhook_endpoints SET paused_at = COALESCE(paused_at, $1) WHERE id = $2 AND api_key_id = $3",
-		column.Micros(now), id, keyID)
+// PauseEndpoint makes the deliveries to an endpoint of an API key wait, and reports whether it was not paused: one that
+// is stays so since the time it was.
+func (t *Tx) PauseEndpoint(keyID, id string, now time.Time) (bool, error) {
+	n, err := t.db.Exec(`UPDATE webhook_endpoints SET paused_at = $1
+		WHERE id = $2 AND api_key_id = $3 AND paused_at IS NULL`, column.Micros(now), id, keyID)
+	return n > 0, err
 }
 
-// ResumeEndpoint ends the pause of an endpoint of an API key, or returns ErrNotFound. What waits gets all attempts.
-func (t *Tx) ResumeEndpoint(keyID, id string) error {
-	if err := t.db.One("UPDATE webhook_endpoints SET paused_at = NULL WHERE id = $1 AND api_key_id = $2", id,
-		keyID); err != nil {
-		return err
+// ResumeEndpoint ends the pause of an endpoint of an API key, and reports whether it was paused. What has waited gets
+// all attempts; without a pause nothing gets more than it had.
+func (t *Tx) ResumeEndpoint(keyID, id string) (bool, error) {
+	n, err := t.db.Exec(`UPDATE webhook_endpoints SET paused_at = NULL
+		WHERE id = $1 AND api_key_id = $2 AND paused_at IS NOT NULL`, id, keyID)
+	if err != nil || n == 0 {
+		return false, err
 	}
-	_, err := t.db.Exec("UPDATE delivery_queue SET failures = 0 WHERE endpoint_id = $1 AND failures > 0", id)
-	return err
+	_, err = t.db.Exec("UPDATE delivery_queue SET failures = 0 WHERE endpoint_id = $1 AND failures > 0", id)
+	return err == nil, err
 }
 
 // PausedEndpoints returns the endpoints that were paused before a time.

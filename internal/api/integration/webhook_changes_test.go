@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/uuid7"
@@ -77,14 +78,28 @@ func TestPauseWebhook(t *testing.T) {
 		}
 		t.Run("PausedAndResumed", func(t *testing.T) {
 			listed := c.Get(t, "/webhooks").At(t, "data.0")
+			recorded := func(want int64) {
+				t.Helper()
+				n, err := w.Store.EventCount(t.Context(), audit.PortalLog, c.Account.Account.ID)
+				must.NoError(t, err)
+				if n != want {
+					t.Errorf("the activity log has %d entries, want %d", n, want)
+				}
+			}
+			before, err := w.Store.EventCount(t.Context(), audit.PortalLog, c.Account.Account.ID)
+			must.NoError(t, err)
+			patch(t, c, id, obj{"paused": false}).Want(t, 200).Is(t, "", listed)
+			recorded(before) // it was not paused
 			for range 2 {
 				patch(t, c, id, obj{"paused": true}).Want(t, 200).Is(t, "id", id).Is(t, "paused", true)
 			}
 			c.Get(t, "/webhooks").Is(t, "data.0.paused", true)
+			recorded(before + 1)
 			for range 2 {
 				patch(t, c, id, obj{"paused": false}).Want(t, 200).Is(t, "", listed)
 			}
 			c.Get(t, "/webhooks").Is(t, "data.0", listed)
+			recorded(before + 2)
 		})
 		t.Run("Refused", func(t *testing.T) {
 			patch(t, c, id, obj{}).Invalid(t, "paused required")

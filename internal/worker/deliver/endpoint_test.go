@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 	"sync/atomic"
@@ -67,7 +68,7 @@ func TestPausedEndpoint(t *testing.T) {
 		first := w.queue(1, e)[0]
 		s.Wake()
 		eventually(t, "the first attempt", func() bool { return w.delivery(first.ID).Attempts == 1 })
-		w.update(func(tx *store.Tx) error { return tx.PauseEndpoint(e.APIKeyID, e.ID, w.clock.Now()) })
+		w.update(func(tx *store.Tx) error { return changed(tx.PauseEndpoint(e.APIKeyID, e.ID, w.clock.Now())) })
 		w.clock.Advance(time.Hour)
 		w.queue(3, e)
 		w.queue(1, other)
@@ -83,7 +84,7 @@ func TestPausedEndpoint(t *testing.T) {
 		if _, oldest, err := w.store.QueueState(t.Context(), w.clock.Now()); err != nil || !oldest.IsZero() {
 			t.Errorf("the oldest due delivery is of %v, %v: those of a paused endpoint are not due", oldest, err)
 		}
-		w.update(func(tx *store.Tx) error { return tx.ResumeEndpoint(e.APIKeyID, e.ID) })
+		w.update(func(tx *store.Tx) error { return changed(tx.ResumeEndpoint(e.APIKeyID, e.ID)) })
 		for i := range 3 {
 			w.clock.Advance(time.Hour)
 			s.Wake()
@@ -97,4 +98,39 @@ func TestPausedEndpoint(t *testing.T) {
 		s.Wake()
 		eventually(t, "all deliveries", func() bool { return w.pending() == 0 })
 	})
+}
+
+// TestResumedTwice checks that going on does not give more attempts to an endpoint that was not paused.
+func TestResumedTwice(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		r := newReceiver(t, w.clock, func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusInternalServerError)
+		})
+		s := w.start(r, nil)
+		e := w.endpoint(r.URL)
+		d := w.queue(1, e)[0]
+		for i := range 4 {
+			s.Wake()
+			eventually(t, "the next attempt", func() bool { return w.delivery(d.ID).Attempts == i+1 })
+			w.update(func(tx *store.Tx) error {
+				resumed, err := tx.ResumeEndpoint(e.APIKeyID, e.ID)
+				if resumed {
+					t.Error("an endpoint that was not paused has gone on")
+				}
+				return err
+			})
+			w.clock.Advance(time.Hour)
+		}
+		if got := w.delivery(d.ID); got.Status != webhook.Failed {
+			t.Errorf("after four attempts: %+v", got)
+		}
+	})
+}
+
+// changed returns an error where nothing has changed.
+func changed(done bool, err error) error {
+	if err == nil && !done {
+		err = errors.New("nothing has changed")
+	}
+	return err
 }
