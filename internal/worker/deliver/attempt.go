@@ -3,14 +3,11 @@ package deliver
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
-	"sync/atomic"
 	"time"
 
 	"github.com/assayhq/assay/internal/buildinfo"
@@ -30,7 +27,7 @@ type httpSender struct {
 	transport http.RoundTripper
 	tokens    *tokens
 	secrets   *secret.Box
-	timeout   time.Duration // of an attempt, including the access token
+	timeout   time.Duration // of an attempt, once there is an access token
 	now       func() time.Time
 }
 
@@ -75,10 +72,8 @@ func (c *httpSender) attempt(
 	ctx context.Context, t *target, d *store.QueuedDelivery,
 ) (a webhook.Attempt, cause, err error) {
 	a = webhook.Attempt{DeliveryID: d.ID, Number: d.Attempts + 1, At: c.now()}
-	limited, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
-	limited, span := tracing.Attempt(limited, d.Trace, d.ID, string(d.Event), a.Number)
-	cause = c.exchange(limited, t, d, &a)
+	traced, span := tracing.Attempt(ctx, d.Trace, d.ID, string(d.Event), a.Number)
+	cause = c.exchange(traced, t, d, &a)
 	a.Duration = c.now().Sub(a.At)
 	tracing.EndAttempt(span, a.HTTPStatus, string(a.Failure), cause)
 	if ctx.Err() != nil && a.HTTPStatus == 0 {
@@ -87,7 +82,8 @@ func (c *httpSender) attempt(
 	return a, cause, nil
 }
 
-// exchange sends the delivery and stores the response, or the failure, in a.
+// exchange sends the delivery and stores the response, or the failure, in a. The time limit of the receiver begins when
+// there is a token: what the token URL takes is not the receiver's.
 func (c *httpSender) exchange(ctx context.Context, t *target, d *store.QueuedDelivery, a *webhook.Attempt) error {
 	token := ""
 	if t.OAuth != nil {
@@ -95,25 +91,17 @@ func (c *httpSender) exchange(ctx context.Context, t *target, d *store.QueuedDel
 		if token, err = c.tokens.get(ctx, t.Endpoint, t.secret); err != nil {
 			a.Failure = webhook.FailureToken
 			if refused, ok := errors.AsType[*tokenError](err); ok {
-				a.Answer = webhook.Excerpt(refused.answer)
+				a.Answer = webhook.Excerpt([]byte(refused.answer))
 			}
 			return err
 		}
 	}
-	var handshake atomic.Pointer[error]
-	response, err := c.transport.RoundTrip(c.request(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		TLSHandshakeDone: func(_ tls.ConnectionState, err error) {
-			if err != nil {
-				handshake.Store(&err)
-			}
-		},
-	}), t, d, a.At, token))
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	var h handshake
+	response, err := c.transport.RoundTrip(c.request(h.watch(ctx), t, d, a.At, token))
 	if err != nil {
-		var failed error
-		if p := handshake.Load(); p != nil {
-			failed = *p
-		}
-		a.Failure = failureOf(err, failed)
+		a.Failure = failureOf(err, h.failure())
 		return err
 	}
 	defer func() { _ = response.Body.Close() }()
@@ -160,14 +148,3 @@ func (c *httpSender) request(
 }
 
 var userAgent = "Assay-Webhooks/" + buildinfo.Version
-
-// named adds the User-Agent to requests without one: those for tokens.
-type named struct{ next http.RoundTripper }
-
-func (n named) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Header.Get("User-Agent") == "" {
-		r = r.Clone(r.Context())
-		r.Header.Set("User-Agent", userAgent)
-	}
-	return n.next.RoundTrip(r)
-}

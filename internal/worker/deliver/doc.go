@@ -38,8 +38,8 @@
 // # Several nodes
 //
 // On PostgreSQL, several nodes may work on one database. Each queue is leased to one of them, and an attempt starts
-// only if the lease outlasts it. Which node should lease a queue is decided by rendezvous hashing over the nodes that
-// have recently written a heartbeat (presence); queues of other nodes are handed over once nothing of them is held.
-// If a node crashes, its queues go to others when the leases end. New deliveries are announced to other nodes with
-// LISTEN/NOTIFY.
+// only if the lease outlasts it, with an access token to be fetched and a receiver that is late. Which node should
+// lease a queue is decided by rendezvous hashing over the nodes that have recently written a heartbeat (presence);
+// queues of other nodes are handed over once nothing of them is held. If a node crashes, its queues go to others when
+// the leases end. New deliveries are announced to other nodes with LISTEN/NOTIFY.
 package deliver

@@ -7,8 +7,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/assayhq/assay/internal/domain/webhook"
@@ -28,6 +30,25 @@ func logText(cause error) string {
 		text = strings.ReplaceAll(text, failed.URL, host)
 	}
 	return text
+}
+
+// handshake is how the TLS handshake of a request has failed, if it has.
+type handshake struct{ failed atomic.Pointer[error] }
+
+// watch returns the context for a request whose handshake is looked at.
+func (h *handshake) watch(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{TLSHandshakeDone: func(_ tls.ConnectionState, err error) {
+		if err != nil {
+			h.failed.Store(&err)
+		}
+	}})
+}
+
+func (h *handshake) failure() error {
+	if p := h.failed.Load(); p != nil {
+		return *p
+	}
+	return nil
 }
 
 // failureOf classifies an error of the HTTP client. handshake is the error of the TLS handshake, if it failed.

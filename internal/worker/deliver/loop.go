@@ -47,7 +47,7 @@ type loop struct {
 
 func newLoop(s *Sender) *loop {
 	return &loop{
-		Sender: s, scheduler: newScheduler(s.InFlight, s.Timeout+leaseMargin/4), work: make(chan job),
+		Sender: s, scheduler: newScheduler(s.InFlight, s.longest()+leaseMargin/4), work: make(chan job),
 		outcomes: make(chan outcome, s.InFlight), callbacks: make(chan func(), 2), reader: reader{scanNow: true},
 	}
 }

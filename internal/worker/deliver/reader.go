@@ -304,7 +304,7 @@ func (l *loop) leaseQueues(requests []request, now time.Time) (map[string]time.T
 		return leases, nil
 	}
 	slices.Sort(renew)
-	lasts := l.Timeout + leaseMargin
+	lasts := l.longest() + leaseMargin
 	var leased []string
 	err := l.Store.Update(context.WithoutCancel(l.ctx), func(tx *store.Tx) error {
 		shared, err := l.SharedNow(tx)

@@ -32,7 +32,7 @@ type Config struct {
 	Guard    *netguard.Guard // decides which addresses may be called
 	RootCAs  *x509.CertPool  // trusted for destinations; nil: those of the system
 	Schedule webhook.Schedule
-	Timeout  time.Duration // of an attempt, including the access token
+	Timeout  time.Duration // of an attempt, and before it of fetching an access token
 	InFlight int           // maximum concurrent attempts on this node; 0: DefaultInFlight
 	Now      func() time.Time
 
@@ -50,6 +50,9 @@ type Config struct {
 	Metrics prometheus.Registerer // nil: not registered
 	Jitter  func() float64        // in [0,1); nil: random
 }
+
+// longest is how long an attempt can take: a token is fetched, then the delivery is sent.
+func (c *Config) longest() time.Duration { return 2 * c.Timeout }
 
 // DefaultInFlight is generous: a waiting attempt is cheap, and endpoints that hang must leave room for others.
 const DefaultInFlight = 512
@@ -91,7 +94,6 @@ func New(c Config) *Sender {
 		transport.MaxIdleConns, transport.MaxIdleConnsPerHost = c.InFlight, c.InFlight
 		transport.Protocols, transport.ForceAttemptHTTP2 = new(http.Protocols), false
 		transport.Protocols.SetHTTP1(true)
-		client.Transport = named{transport}
 	}
 	s.http = httpSender{
 		transport: client.Transport, tokens: newTokens(client, c.Timeout, c.Now), secrets: c.Secrets, timeout: c.Timeout,

@@ -3,14 +3,12 @@ package deliver
 import (
 	"context"
 	"errors"
-	"fmt"
+	"io"
 	"net/http"
 	"sync"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/webhook"
-	"golang.org/x/oauth2"
-	"golang.org/x/oauth2/clientcredentials"
 	"golang.org/x/sync/singleflight"
 )
 
@@ -29,7 +27,7 @@ const (
 // so that its id is the key.
 type tokens struct {
 	client  *http.Client
-	timeout time.Duration
+	timeout time.Duration // of a fetch
 	now     func() time.Time
 
 	fetches singleflight.Group
@@ -49,15 +47,15 @@ func newTokens(client *http.Client, timeout time.Duration, now func() time.Time)
 // tokenError says why there is no access token.
 type tokenError struct {
 	cause  error
-	answer []byte // response of the token URL, if any
+	answer string // for the log of attempts: what happened, and on further lines the response, if any
 }
 
 func (e *tokenError) Error() string { return "fetch access token: " + e.cause.Error() }
 
 func (e *tokenError) Unwrap() error { return e.cause }
 
-// get returns an access token for the endpoint. Concurrent callers share one fetch. The error is a *tokenError, or
-// that of ctx.
+// get returns an access token for the endpoint, within the time limit of a fetch. Concurrent callers share one. The
+// error is a *tokenError, or that of ctx.
 func (t *tokens) get(ctx context.Context, e *webhook.Endpoint, clientSecret string) (string, error) {
 	if value, ok := t.cached(e.ID); ok {
 		return value, nil
@@ -109,45 +107,27 @@ func (t *tokens) put(endpointID string, kept token) {
 	t.cache[endpointID] = kept
 }
 
-// fetch requests a token. Id and secret are sent as HTTP Basic, form-encoded (RFC 6749, 2.3.1); at most 1 MiB of
-// the response is read.
+// fetch requests a token and keeps it.
 func (t *tokens) fetch(ctx context.Context, e *webhook.Endpoint, clientSecret string) (string, error) {
-	config := clientcredentials.Config{
-		ClientID: e.OAuth.ClientID, ClientSecret: clientSecret, TokenURL: e.OAuth.TokenURL,
-		AuthStyle: oauth2.AuthStyleInHeader,
-	}
-	if e.OAuth.Scope != "" {
-		config.Scopes = []string{e.OAuth.Scope}
-	}
-	got, err := config.Token(context.WithValue(ctx, oauth2.HTTPClient, t.client))
+	var h handshake
+	request, err := tokenRequest(h.watch(ctx), e.OAuth, clientSecret)
 	if err != nil {
-		var refused *oauth2.RetrieveError
-		if errors.As(err, &refused) {
-			return "", &tokenError{
-				cause:  fmt.Errorf("the token URL answered %d %s", refused.Response.StatusCode, refused.ErrorCode),
-				answer: refused.Body,
-			}
-		}
-		return "", &tokenError{cause: err}
+		return "", &tokenError{cause: err, answer: "the token URL cannot be called"}
 	}
-	if !sendable(got.AccessToken) {
-		return "", &tokenError{cause: errors.New("the access token has characters that no header can carry")}
+	response, err := t.client.Do(request)
+	if err != nil {
+		return "", &tokenError{cause: err, answer: tokenFailures[failureOf(err, h.failure())]}
 	}
-	lifetime := unknownLifetime
-	if !got.Expiry.IsZero() {
-		lifetime = time.Until(got.Expiry)
-	}
-	lifetime -= min(lifetime/5, maxMargin)
-	t.put(e.ID, token{value: got.AccessToken, expires: t.now().Add(lifetime)})
-	return got.AccessToken, nil
-}
-
-// sendable reports whether the token is visible ASCII.
-func sendable(token string) bool {
-	for i := range len(token) {
-		if token[i] <= ' ' || token[i] > '~' {
-			return false
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxTokenAnswer+1))
+	got, problem := readToken(response, body, err)
+	if problem != "" {
+		return "", &tokenError{
+			cause:  errors.New("the token URL answered " + problem),
+			answer: problem + "\n" + withoutSecrets(body, e.OAuth, clientSecret),
 		}
 	}
-	return token != ""
+	got.lifetime -= min(got.lifetime/5, maxMargin)
+	t.put(e.ID, token{value: got.value, expires: t.now().Add(got.lifetime)})
+	return got.value, nil
 }
