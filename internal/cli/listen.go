@@ -17,7 +17,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/assayhq/assay/client"
 	"github.com/assayhq/assay/internal/pause"
@@ -101,8 +104,13 @@ func listen(ctx context.Context, inv *invocation, c *client.Client, _ *lastAnswe
 		switch {
 		case ctx.Err() != nil:
 			return nil //nolint:nilerr // Ctrl-C is how it ends
-		case client.IsCode(err, client.CodeUnauthorized, client.CodeForbidden, client.CodeCursorExpired):
+		case client.IsCode(err, client.CodeUnauthorized, client.CodeForbidden):
 			return err
+		case client.IsCode(err, client.CodeCursorExpired):
+			if err := inv.skipLost(state, err); err != nil {
+				return err
+			}
+			continue
 		case err != nil:
 			if err := sayf(inv.Stderr, "%v; trying again\n", err); err != nil {
 				return err
@@ -132,9 +140,27 @@ func listen(ctx context.Context, inv *invocation, c *client.Client, _ *lastAnswe
 	}
 }
 
+// skipLost goes on with the oldest event that is kept, where the service has not kept those after the cursor.
+func (inv *invocation) skipLost(state *listenState, err error) error {
+	refused, ok := errors.AsType[*client.Error](err)
+	if !ok || refused.OldestCursor() == "" || refused.OldestCursor() == state.Cursor {
+		return err
+	}
+	fmt.Fprintf(inv.Stderr, "events are lost: %s Going on after cursor %s.\n", refused.Message, refused.OldestCursor())
+	state.Cursor = refused.OldestCursor()
+	return writePrivate(state.path, state)
+}
+
+// eventID is the delivery id of an event that no endpoint was told of: a UUID that is the same whoever forwards it, and
+// that of no other event. A cursor alone is one of every key; orders are those of one key on one server.
+func eventID(e *client.Event) string {
+	name := strings.Join([]string{e.Body.ID, e.Cursor, string(e.Event), e.CreatedAt.UTC().Format(time.RFC3339Nano)}, " ")
+	return uuid.NewHash(sha256.New(), uuid.Nil, []byte(name), 8).String()
+}
+
 // forward sends the event until the receiver acknowledges it; an error means that the context has ended.
 func (inv *invocation) forward(ctx context.Context, state *listenState, e *client.Event) error {
-	id := e.Cursor
+	id := eventID(e)
 	if len(e.DeliveryIDs) > 0 {
 		id = e.DeliveryIDs[0]
 	}

@@ -1,0 +1,163 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/assayhq/assay/client"
+	"github.com/assayhq/assay/internal/cli"
+)
+
+// listener is a service whose events no endpoint was told of, and a receiver that assay listen forwards them to.
+type listener struct {
+	home         string // of the state
+	service      string // its address
+	order        string // id of the order of all events
+	oldest, last int    // the events after oldest, up to last, are kept
+
+	mu    sync.Mutex
+	asked int
+	ids   []string // that were received
+	want  int
+	stop  func()
+}
+
+// events answers GET /events as the service does. It ends the command when that has all events and asks for more.
+func (l *listener) events(w http.ResponseWriter, r *http.Request) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.asked++
+	after := l.oldest
+	if text := r.FormValue("after"); text != "" {
+		after, _ = strconv.Atoi(text)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if after < l.oldest || after > l.last {
+		w.WriteHeader(http.StatusGone)
+		_, _ = fmt.Fprintf(w, `{"statusCode":410,"code":"cursor-expired","message":"Gone.","details":{"oldest_cursor":"%d"}}`,
+			l.oldest)
+		return
+	}
+	events := []any{}
+	for n := after + 1; n <= l.last; n++ {
+		events = append(events, map[string]any{
+			"cursor": strconv.Itoa(n), "webhook_event": "order-outcome", "delivery_ids": []string{},
+			"created_at": time.Unix(int64(n), 0).UTC(),
+			"body":       map[string]any{"webhook_event": "order-outcome", "id": l.order, "status": "completed"},
+		})
+	}
+	_ = json.NewEncoder(w).Encode(map[string]any{"data": events, "next_cursor": strconv.Itoa(l.last)})
+	if after == l.last && l.asked > 1 && len(l.ids) == l.want { // the first question may be where to begin
+		l.stop()
+	}
+}
+
+func (l *listener) receive(t *testing.T, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Error(err)
+	}
+	var delivery client.WebhookDelivery
+	if err := json.Unmarshal(body, &delivery); err != nil || delivery.DeliveryID != r.Header.Get(client.HeaderDeliveryID) {
+		t.Errorf("%s has the id %s, %v", body, r.Header.Get(client.HeaderDeliveryID), err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ids = append(l.ids, delivery.DeliveryID)
+}
+
+// newListener starts the service, with no event yet.
+func newListener(t *testing.T, order string) *listener {
+	t.Helper()
+	l := &listener{home: t.TempDir(), order: order, oldest: 3, last: 3}
+	service := httptest.NewServer(http.HandlerFunc(l.events))
+	t.Cleanup(service.Close)
+	l.service = service.URL
+	return l
+}
+
+// run runs the command until it has forwarded n events, and returns their ids and what it says.
+func (l *listener) run(t *testing.T, n int) (ids []string, stderr string) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	l.asked, l.ids, l.want, l.stop = 0, nil, n, stop
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { l.receive(t, r) }))
+	defer receiver.Close()
+	environment := map[string]string{
+		"ASSAY_CONFIG": filepath.Join(l.home, "config.json"), "ASSAY_SERVER": l.service, "ASSAY_KEY": "assay_test_any",
+	}
+	var said bytes.Buffer
+	code := cli.Run(ctx, []string{"listen", "--forward-to", receiver.URL}, cli.IO{
+		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &said,
+		LookupEnv: func(name string) (string, bool) {
+			value, ok := environment[name]
+			return value, ok
+		},
+	})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if code != 0 || len(l.ids) != n {
+		t.Fatalf("the command ends with %d after %d events, want %d: %s", code, len(l.ids), n, said.String())
+	}
+	return l.ids, said.String()
+}
+
+// TestListen_Ids checks that events without a delivery are forwarded under ids that are UUIDs, stay the same, and are
+// those of no other event.
+func TestListen_Ids(t *testing.T) {
+	l := newListener(t, "0199c3a2-91f4-7d20-b6c8-3e5a7f1d2b40")
+	l.run(t, 0)
+	l.last = 5
+	first, _ := l.run(t, 2)
+	l.home = t.TempDir() // somebody else, who listens since the same time
+	l.last = 3
+	l.run(t, 0)
+	l.last = 5
+	if again, _ := l.run(t, 2); !slices.Equal(first, again) {
+		t.Errorf("the ids are %v, then %v", first, again)
+	}
+	other := newListener(t, "0199c3a2-91f4-7d20-b6c8-3e5a7f1d2b41") // of another key or server, at the same cursors
+	other.run(t, 0)
+	other.last = 5
+	others, _ := other.run(t, 2)
+	seen := make(map[string]bool)
+	for _, id := range append(first, others...) {
+		if parsed, err := uuid.Parse(id); err != nil || parsed.Variant() != uuid.RFC4122 || seen[id] {
+			t.Errorf("the id %s: %v; seen before: %t", id, err, seen[id])
+		}
+		seen[id] = true
+	}
+}
+
+// TestListen_Expired checks that the command says that events are lost and goes on with those that are kept.
+func TestListen_Expired(t *testing.T) {
+	l := newListener(t, "0199c3a2-91f4-7d20-b6c8-3e5a7f1d2b40")
+	l.run(t, 0)
+	l.oldest, l.last = 7, 9
+	if _, stderr := l.run(t, 2); !strings.Contains(stderr, "events are lost") {
+		t.Errorf("it says: %s", stderr)
+	}
+	l.oldest, l.last = 12, 12
+	if _, stderr := l.run(t, 0); !strings.Contains(stderr, "events are lost") {
+		t.Errorf("where nothing is kept it says: %s", stderr)
+	}
+	l.last = 13
+	if _, stderr := l.run(t, 1); strings.Contains(stderr, "events are lost") {
+		t.Errorf("the cursor was not saved: %s", stderr)
+	}
+}
