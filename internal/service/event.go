@@ -14,7 +14,7 @@ import (
 
 // Events returns up to limit events of the orders that a key has created, oldest first, and the cursor after them:
 // those that follow a cursor, or with nil the oldest that are kept. It returns webhook.CursorExpired for a cursor after
-// which events are gone, and for one that was never given out: that of a database which was restored since.
+// which events are gone, and webhook.CursorUnknown for one that was never given out.
 func (s *Service) Events(
 	ctx context.Context, actor access.Actor, after *webhook.Cursor, limit int,
 ) (events []*webhook.OrderEvent, next webhook.Cursor, err error) {
@@ -42,7 +42,7 @@ func (s *Service) Events(
 	}
 	last, err := s.store.LastEvent(ctx, actor.Tenant)
 	if err == nil && next > last {
-		err = webhook.CursorExpired(gone)
+		err = webhook.CursorUnknown(gone)
 	}
 	return nil, next, err
 }

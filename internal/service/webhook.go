@@ -123,10 +123,13 @@ func (s *Service) checkHost(ctx context.Context, field string, u webhook.URL) er
 		err = s.guard.CheckHost(ctx, u.Hostname())
 	}
 	if reason := netguard.ReasonOf(err); reason != "" {
-		return webhook.Unsafe(field, reason).Because(err)
+		return webhook.Unsafe(field, reason, s.WebhookPorts()).Because(err)
 	}
 	return err
 }
+
+// WebhookPorts are the ports that webhooks and token requests may go to.
+func (s *Service) WebhookPorts() string { return s.guard.Ports.String() }
 
 // Endpoints returns the webhook endpoints of a tenant, newest first.
 func (s *Service) Endpoints(ctx context.Context, actor access.Actor, t access.Tenant) ([]*webhook.Endpoint, error) {

@@ -99,7 +99,9 @@ func TestEvents(t *testing.T) {
 		t.Run("NeverHandedOut", func(t *testing.T) { // by a database that was restored since
 			c := account.Test(t)
 			c.CreateID(t)
-			c.Get(t, "/events?after=999999").Refused(t, 410, "cursor-expired").Is(t, "details.oldest_cursor", "0")
+			c.Get(t, "/events?after=999999").Refused(t, 410, "cursor-expired").Is(t, "details.oldest_cursor", "0").
+				Is(t, "message", "This cursor was not given out by this database, which may have been restored since: "+
+					"go on from oldest_cursor.")
 		})
 	})
 }

@@ -239,6 +239,16 @@ func TestCreateWebhook_Unsafe(t *testing.T) {
 				t.Errorf("the refusal tells an internal address: %s", e.Body)
 			}
 		})
+		t.Run("Port", func(t *testing.T) {
+			c.Post(t, "/webhooks", endpoint("https://8.8.8.8:1023/")).Refused(t, 400, "unsafe-webhook-url").
+				Is(t, "details.reason", "port").Is(t, "details.field", "url").
+				Is(t, "message", "url must use a port that this service calls: 443,1024-65535.")
+		})
+		t.Run("International", func(t *testing.T) {
+			c.Post(t, "/webhooks", endpoint("https://例え.jp/")).Refused(t, 400, "unsafe-webhook-url").
+				Is(t, "details.reason", "invalid-host").
+				Is(t, "message", "url must name a valid host in ASCII: write an international name in its xn-- form (invalid-host).")
+		})
 		t.Run("PublicAddress", func(t *testing.T) {
 			c.Post(t, "/webhooks", endpoint("https://8.8.8.8/hook")).Want(t, 201)
 			c.Post(t, "/webhooks", endpoint("https://a.public.example:8443/hook")).Want(t, 201)

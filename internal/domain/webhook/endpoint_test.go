@@ -71,7 +71,7 @@ func TestFaults(t *testing.T) {
 		"AlreadyExists": {AlreadyExists(), fault.Conflict, "webhook-already-exists", nil},
 		"LimitReached":  {LimitReached(), fault.Conflict, "webhook-limit-reached", map[string]any{"limit": 10}},
 		"Unsafe": {
-			Unsafe("auth.token_url", "loopback"), fault.Invalid, "unsafe-webhook-url",
+			Unsafe("auth.token_url", "loopback", "443"), fault.Invalid, "unsafe-webhook-url",
 			map[string]any{"field": "auth.token_url", "reason": "loopback"},
 		},
 		"NotFound": {NotFound(), fault.NotFound, "not-found", nil},
@@ -85,7 +85,7 @@ func TestFaults(t *testing.T) {
 			}
 		})
 	}
-	if !errors.Is(Unsafe("url", "private"), Unsafe("", "")) {
+	if !errors.Is(Unsafe("url", "private", "443"), Unsafe("", "", "")) {
 		t.Error("refusals with different details do not match")
 	}
 }

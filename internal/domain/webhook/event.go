@@ -38,3 +38,11 @@ func CursorExpired(oldest Cursor) *fault.Error {
 		"Events after this cursor are no longer kept: go on from oldest_cursor.").
 		With("oldest_cursor", oldest.String())
 }
+
+// CursorUnknown is the error for a cursor ahead of every event: it is that of a database which was restored since, or
+// of another one.
+func CursorUnknown(oldest Cursor) *fault.Error {
+	return fault.New(fault.Gone, "cursor-expired",
+		"This cursor was not given out by this database, which may have been restored since: go on from oldest_cursor.").
+		With("oldest_cursor", oldest.String())
+}

@@ -22,11 +22,14 @@ func LimitReached() *fault.Error {
 }
 
 // Unsafe is the error for a URL whose host must not be called. field is the URL's path in the request; reason is
-// one of the stable reasons of netguard, for example loopback or unresolvable.
-func Unsafe(field, reason string) *fault.Error {
+// one of the stable reasons of netguard, for example loopback or unresolvable; ports are those that may be called.
+func Unsafe(field, reason, ports string) *fault.Error {
 	message := field + " must name a host that resolves to publicly reachable addresses only (" + reason + ")."
-	if reason == "port" {
-		message = field + " must use a port that this service calls."
+	switch reason {
+	case "port":
+		message = field + " must use a port that this service calls: " + ports + "."
+	case "invalid-host":
+		message = field + " must name a valid host in ASCII: write an international name in its xn-- form (" + reason + ")."
 	}
 	return fault.New(fault.Invalid, CodeUnsafe, message).
 		With("reason", reason).With("field", field)

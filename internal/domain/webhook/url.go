@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"cmp"
+	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
@@ -36,8 +37,8 @@ func CheckURL(field, raw string) (URL, *fault.Problem) {
 	problem := func(code, message string) (URL, *fault.Problem) {
 		return URL{}, &fault.Problem{Field: field, Code: code, Message: message}
 	}
-	if utf8.RuneCountInString(raw) > MaxURL {
-		return problem("max_length", "must have at most "+strconv.Itoa(MaxURL)+" characters")
+	if n := utf8.RuneCountInString(raw); n > MaxURL {
+		return problem("max_length", fmt.Sprintf("must be at most %d characters, has %d", MaxURL, n))
 	}
 	scheme, rest, ok := strings.Cut(raw, "://")
 	if !ok || !isScheme(scheme) {

@@ -183,3 +183,11 @@ func FuzzCheckURL(f *testing.F) {
 		}
 	})
 }
+
+// TestCheckURL_Length checks that the problem tells both lengths, as for every other text.
+func TestCheckURL_Length(t *testing.T) {
+	_, problem := CheckURL("url", "https://example.com/"+strings.Repeat("é", MaxURL))
+	if problem == nil || problem.Message != "must be at most 2048 characters, has 2068" {
+		t.Errorf("problem: %+v", problem)
+	}
+}

@@ -375,6 +375,8 @@ func TestWebhookPages(t *testing.T) {
 	}
 	v.Post("/portal/test/webhooks", form("url", "http://example.com/x")...).
 		Want(t, http.StatusUnprocessableEntity, "https://")
+	v.Post("/portal/test/webhooks", form("url", "https://例え.jp/x")...).
+		Want(t, http.StatusUnprocessableEntity, "xn--")
 	v.Post("/portal/test/webhooks", "key", w.Test.ID, "auth", "hmac", "url", "https://127.0.0.1:1999/x").
 		Want(t, http.StatusUnprocessableEntity, "This field is required.")
 	v.Post("/portal/test/webhooks", "key", w.Test.ID, "auth", "oauth2", "events", "order-outcome", "url",

@@ -1,12 +1,14 @@
 package portal
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/netguard"
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/service"
 )
@@ -126,8 +128,8 @@ func (p *Portal) createEndpoint(
 		return p.pages.Render(w, r, page)
 	}
 	e, secret, err := p.Service.CreateEndpoint(r.Context(), actorIn(who, env), form.Get("key"), n)
-	if fault.CodeOf(err) == webhook.CodeUnsafe {
-		form.Fail("url", "portal.webhooks.unsafe")
+	if refused, ok := errors.AsType[*fault.Error](err); ok && refused.Code == webhook.CodeUnsafe {
+		p.failUnsafe(form, refused)
 		return p.pages.Render(w, r, page)
 	}
 	if err != nil {
@@ -136,6 +138,21 @@ func (p *Portal) createEndpoint(
 	return p.pages.Render(
 		w, r, ui.Page{Template: "webhook_made", Data: madeEndpointView{place: v.place, Endpoint: e, Secret: secret}},
 	)
+}
+
+// failUnsafe marks an address whose host or port must not be called.
+func (p *Portal) failUnsafe(form *ui.Form, refused *fault.Error) {
+	field, key := "url", "portal.webhooks.unsafe"
+	if refused.Details["field"] == "auth.token_url" {
+		field = "token_url"
+	}
+	switch refused.Details["reason"] {
+	case netguard.ReasonPort:
+		key = "portal.webhooks.unsafe_port"
+	case netguard.ReasonInvalidHost:
+		key = "portal.webhooks.unsafe_host"
+	}
+	form.Fail(field, key, "ports", p.Service.WebhookPorts())
 }
 
 // failURL marks an address with which there is a problem.
