@@ -240,7 +240,7 @@ func commands() []*command {
 		},
 		{
 			name: "listen", args: "--forward-to URL [--events E,…]", needs: []string{"forward-to"}, flags: listenFlags,
-check: listenCheck, serves: true, call: listen,
+			check: listenCheck, serves: true, call: listen,
 			about: "forward the events of this key to a local address, signed; it goes on where it stopped, and does not wait " +
 				"the --test-event-delay of the service",
 			example: "assay listen --forward-to http://localhost:3000/webhooks",

@@ -223,8 +223,8 @@ func (s *Service) RotateSecret(
 	return e, signingSecret, nil
 }
 
-// PauseEndpoint makes the deliveries to an endpoint wait, or lets them go on, with all their attempts. Where the endpoint
-// is so already, nothing happens and nothing is recorded.
+// PauseEndpoint makes the deliveries to an endpoint wait, or lets them go on, with all their attempts. Where the
+// endpoint is so already, nothing happens and nothing is recorded.
 func (s *Service) PauseEndpoint(
 	ctx context.Context, actor access.Actor, id string, pause bool,
 ) (*webhook.Endpoint, error) {

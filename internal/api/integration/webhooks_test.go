@@ -247,7 +247,8 @@ func TestCreateWebhook_Unsafe(t *testing.T) {
 		t.Run("International", func(t *testing.T) {
 			c.Post(t, "/webhooks", endpoint("https://例え.jp/")).Refused(t, 400, "unsafe-webhook-url").
 				Is(t, "details.reason", "invalid-host").
-				Is(t, "message", "url must name a valid host in ASCII: write an international name in its xn-- form (invalid-host).")
+				Is(t, "message", "url must name a valid host in ASCII: "+
+					"write an international name in its xn-- form (invalid-host).")
 		})
 		t.Run("PublicAddress", func(t *testing.T) {
 			c.Post(t, "/webhooks", endpoint("https://8.8.8.8/hook")).Want(t, 201)

@@ -92,8 +92,8 @@ func New(t testing.TB, target string, o Options) *World {
 	w := &World{validator: contract(t)}
 	log := slog.New(slog.NewTextHandler(&w.log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	w.Installation = shop.Open(t, target, t.TempDir(), func(c *service.Config) {
-		c.Guard = &netguard.Guard{Resolver: resolver{}, Ports: netguard.Ports{{First: 443, Last: 443}, {First: 1024, Last: 65535}}}
-		c.Log, c.TestEventDelay = log, o.EventDelay
+		ports := netguard.Ports{{First: 443, Last: 443}, {First: 1024, Last: 65535}} // as by default
+		c.Guard, c.Log, c.TestEventDelay = &netguard.Guard{Resolver: resolver{}, Ports: ports}, log, o.EventDelay
 		c.SecretOverlap = SecretOverlap
 		c.Limits.StoredBytes = o.StoredBytes
 		if o.Media != nil {

@@ -91,7 +91,9 @@ func TestTokenFailures(t *testing.T) {
 		"PlainForm":  {before: say(200, "text/plain", "a=b&access_token=s3cret"), answer: "HTTP 200 OK: the response is not"},
 		"BareToken":  {before: say(200, asJSON, "eyJs3cret.eyJs3cret.s3cret"), answer: "HTTP 200 OK: the response is not"},
 		"EmptyBody":  {before: say(200, asJSON, ""), answer: "HTTP 200 OK: the response is not JSON\n"},
-		"NotAString": {before: say(200, asJSON, `{"access_token":{"a":"x","b":"s3cret"}}`), answer: "HTTP 200 OK: no access_token"},
+		"NotAString": {
+			before: say(200, asJSON, `{"access_token":{"a":"x","b":"s3cret"}}`), answer: "HTTP 200 OK: no access_token",
+		},
 		"Unsendable": {
 			before: say(200, asJSON, `{"access_token":"s3cret\ns3cret"}`),
 			answer: "HTTP 200 OK: the access_token has characters that no header can carry\n" + `{"access_token":••••••}`,
