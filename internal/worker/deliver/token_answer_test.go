@@ -87,10 +87,10 @@ func TestTokenFailures(t *testing.T) {
 			answer: "HTTP 200 OK: no access_token in the response\n" +
 				`{"accessToken":••••••,"data":{"token":••••••},"error":"Invalid token: none"}`,
 		},
-		"NotJSON":    {before: say(200, asJSON, "<html>"), answer: "HTTP 200 OK: the response is not JSON\n<html>"},
-		"PlainForm":  {before: say(200, "text/plain", "a=b&access_token=s3cret"), answer: "HTTP 200 OK: the response is not"},
-		"BareToken":  {before: say(200, asJSON, "eyJs3cret.eyJs3cret.s3cret"), answer: "HTTP 200 OK: the response is not"},
-		"EmptyBody":  {before: say(200, asJSON, ""), answer: "HTTP 200 OK: the response is not JSON\n"},
+		"NotJSON":   {before: say(200, asJSON, "<html>"), answer: "HTTP 200 OK: the response is not JSON\n<html>"},
+		"PlainForm": {before: say(200, "text/plain", "a=b&access_token=s3cret"), answer: "HTTP 200 OK: the response is not"},
+		"BareToken": {before: say(200, asJSON, "eyJs3cret.eyJs3cret.s3cret"), answer: "HTTP 200 OK: the response is not"},
+		"EmptyBody": {before: say(200, asJSON, ""), answer: "HTTP 200 OK: the response is not JSON\n"},
 		"NotAString": {
 			before: say(200, asJSON, `{"access_token":{"a":"x","b":"s3cret"}}`), answer: "HTTP 200 OK: no access_token",
 		},
