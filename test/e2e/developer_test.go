@@ -35,7 +35,7 @@ func TestDeveloperCommands(t *testing.T) {
 	login := program.New(t, program.Settings{"config": config, "key": a.Test.Key})
 	var kept map[string]string
 	login.CLI(t, &kept, "login", "--server", s.URL(""))
-	if info, err := os.Stat(config); err != nil || info.Mode().Perm() != 0o600 || kept["environment"] != "Test" {
+	if info, err := os.Stat(config); err != nil || info.Mode().Perm() != 0o600 || kept["environment"] != "test" {
 		t.Errorf("login answers %v; the file is %v, %v", kept, info, err)
 	}
 	if text, _ := os.ReadFile(config); !strings.Contains(string(text), a.Test.Key) {
