@@ -136,8 +136,8 @@ func (q *Query) Time(name string) time.Time {
 	return t.UTC()
 }
 
-// timestamp is the grammar of RFC 3339. time.Parse takes less of it (no small letters, no leap second) and more (an hour
-// of one digit, a comma before the fraction, an offset of more than a day).
+// timestamp is the grammar of RFC 3339. time.Parse takes less of it (no small letters, no leap second) and more (an
+// hour of one digit, a comma before the fraction, an offset of more than a day).
 var timestamp = regexp.MustCompile(
 	`^(\d{4}-\d\d-\d\d)[Tt]([01]\d|2[0-3])(:[0-5]\d:)([0-5]\d|60)(\.\d+)?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$`)
 

@@ -111,7 +111,8 @@ func (s *Settings) Bind(fs *flag.FlagSet) {
 	fs.IntVar(&s.AuthFailureLimit, "auth-failure-limit", 300,
 		"failed authentications per minute from one address before it is throttled; 0: no limit")
 	fs.Var(&s.WebhookDelays, "webhook-retry-delays", "`delays` before each retry of a delivery")
-	fs.DurationVar(&s.WebhookTimeout, "webhook-timeout", 10*time.Second, "time limit of one delivery attempt, and of fetching its token")
+	fs.DurationVar(&s.WebhookTimeout, "webhook-timeout", 10*time.Second,
+		"time limit of one delivery attempt, and of fetching its token")
 	fs.BoolVar(&s.WebhookPrivate, "webhook-allow-private", false,
 		"development only: allow private addresses as webhook destinations")
 	fs.StringVar(&s.WebhookCAFile, "webhook-ca-file", "", "`file` with additional trusted CAs for webhooks, in PEM")
