@@ -15,6 +15,8 @@ import (
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/outbox"
+	"github.com/assayhq/assay/internal/testkit/pgtest"
+	"github.com/assayhq/assay/internal/testkit/storetest"
 )
 
 // say returns what answers a token request in place of the authority.
@@ -237,37 +239,33 @@ func TestTokenTimeIsNotTheReceivers(t *testing.T) {
 // TestLeaseOutlastsToken checks that no other node gets the queue while a token is fetched and the delivery is sent,
 // each in its whole time.
 func TestLeaseOutlastsToken(t *testing.T) {
-	eachWorld(t, func(t *testing.T, w *world) {
-		if !w.store.Shared() {
-			t.Skip("one node only")
+	w := newWorld(t, storetest.Open(t, pgtest.Database(t))) // one database of several nodes
+	a := newAuthority(t)
+	asked, release := make(chan struct{}, 8), make(chan struct{})
+	a.before = func(http.ResponseWriter, *http.Request) bool {
+		asked <- struct{}{}
+		<-release
+		return false
+	}
+	defer close(release)
+	r := newProtected(t, w, a)
+	e := w.oauthEndpoint(r.URL, a.oauth())
+	w.queue(1, e)
+	s := w.start(r, nil)
+	select {
+	case <-asked:
+	case <-time.After(patient):
+		t.Fatal("no token was asked for")
+	}
+	w.clock.Advance(2 * s.Timeout)
+	err := w.store.Update(context.Background(), func(tx *store.Tx) error {
+		leased, err := tx.LeaseQueues(uuid7.New(), []string{e.ID}, w.clock.Now(), w.clock.Now().Add(time.Minute))
+		if len(leased) > 0 {
+			t.Error("another node has leased the queue during the attempt")
 		}
-		a := newAuthority(t)
-		asked, release := make(chan struct{}, 8), make(chan struct{})
-		a.before = func(http.ResponseWriter, *http.Request) bool {
-			asked <- struct{}{}
-			<-release
-			return false
-		}
-		defer close(release)
-		r := newProtected(t, w, a)
-		e := w.oauthEndpoint(r.URL, a.oauth())
-		w.queue(1, e)
-		s := w.start(r, nil)
-		select {
-		case <-asked:
-		case <-time.After(patient):
-			t.Fatal("no token was asked for")
-		}
-		w.clock.Advance(2 * s.Timeout)
-		err := w.store.Update(context.Background(), func(tx *store.Tx) error {
-			leased, err := tx.LeaseQueues(uuid7.New(), []string{e.ID}, w.clock.Now(), w.clock.Now().Add(time.Minute))
-			if len(leased) > 0 {
-				t.Error("another node has leased the queue during the attempt")
-			}
-			return err
-		})
-		if err != nil {
-			t.Error(err)
-		}
+		return err
 	})
+	if err != nil {
+		t.Error(err)
+	}
 }
