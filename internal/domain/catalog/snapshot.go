@@ -176,12 +176,12 @@ func (s *Snapshot) Check(category, brand, model string) (Context, error) {
 	return Context{Category: category, Brand: brand, Model: model}, nil
 }
 
-// maxToldCode is how much of an unknown code is told back. The catalog has none that is as long.
-const maxToldCode = 100
+// ToldCode returns an unknown code as it is told back, cut: the catalog has none that is as long.
+func ToldCode(code string) string { return text.Clip(code, 100) }
 
 func notFound(entity, code string) error {
 	return fault.New(fault.NotFound, fault.CodeNotFound, fmt.Sprintf("The catalog has no %s %s.", entity, quote(code))).
-		With("entity", entity).With("code", text.Clip(code, maxToldCode))
+		With("entity", entity).With("code", ToldCode(code))
 }
 
 // filterByName returns the entities with a name that contains the search text.

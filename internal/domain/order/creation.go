@@ -9,7 +9,6 @@ import (
 	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/enum"
 	"github.com/assayhq/assay/internal/domain/fault"
-	"github.com/assayhq/assay/internal/domain/text"
 )
 
 // Limits of a creation and of a submission.
@@ -72,14 +71,11 @@ func mockRequired(message string, allowed []MockOutcome) error {
 	return fault.New(fault.Invalid, "mock-outcome-required", message).With("allowed_mock_outcomes", allowed)
 }
 
-// maxToldCode is how much of an unknown code is told back. The catalog has none that is as long.
-const maxToldCode = 100
-
 // CheckIndexes checks that every photo names an index of the catalog context.
 func (d *Draft) CheckIndexes(indexes []*catalog.PhotoIndex) error {
 	for i, p := range d.Photos {
 		if findIndex(indexes, p.IndexCode) == nil {
-			code := text.Clip(p.IndexCode, maxToldCode)
+			code := catalog.ToldCode(p.IndexCode)
 			return fault.New(fault.Invalid, "photo-index-not-found",
 				"The photo index "+code+" does not exist for this category, brand and model.").
 				With("field", fmt.Sprintf("photos[%d].index_code", i)).With("index_code", code)

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/fault"
-	"github.com/assayhq/assay/internal/domain/text"
 )
 
 // Submission answers a photo request; its shape has been checked.
@@ -34,7 +34,7 @@ func (s *Submission) CheckEntries(requested []PhotoRequest) error {
 	for i, e := range s.Entries {
 		if findRequest(requested, e.IndexCode) == nil {
 			return fault.New(fault.Invalid, "photo-index-not-requested",
-				"The photo index "+text.Clip(e.IndexCode, maxToldCode)+" was not requested.").
+				"The photo index "+catalog.ToldCode(e.IndexCode)+" was not requested.").
 				With("requested_index_codes", requestedCodes(requested)).With("field", fmt.Sprintf("photos[%d].index_code", i))
 		}
 	}
