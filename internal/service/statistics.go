@@ -151,30 +151,24 @@ func (s *Service) SaveStatistics(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	saved := make(map[string]string)
+	saved := 0
 	for ; !now.Before(day.AddDate(0, 0, 1).Add(settling)); day = day.AddDate(0, 0, 1) {
 		figures, err := s.figuresOf(ctx, day)
 		if err != nil {
-			return 0, err
+			return saved, err
 		}
 		text, err := json.Marshal(figures)
 		if err != nil {
-			return 0, err
+			return saved, err
 		}
-		saved[day.Format(time.DateOnly)] = string(text)
-	}
-	if len(saved) == 0 {
-		return 0, nil
-	}
-	err = s.store.Update(ctx, func(tx *store.Tx) error {
-		for _, name := range slices.Sorted(maps.Keys(saved)) {
-			if err := tx.SaveDailyStatistics(name, saved[name]); err != nil {
-				return err
-			}
+		if err := s.store.Update(ctx, func(tx *store.Tx) error {
+			return tx.SaveDailyStatistics(day.Format(time.DateOnly), string(text))
+		}); err != nil {
+			return saved, err
 		}
-		return nil
-	})
-	return len(saved), err
+		saved++
+	}
+	return saved, nil
 }
 
 // firstUnsavedDay returns the day after the last one that is saved, or that of the first order, and no day that is too
