@@ -24,7 +24,7 @@ import (
 const batch = 1_000
 
 // fillVersion is changed with the filler, so that databases of before are not used again.
-const fillVersion = "3"
+const fillVersion = "4"
 
 // stock describes a filled installation.
 type stock struct {
@@ -149,7 +149,10 @@ func (i *installation) fill(ctx context.Context, w stock) error {
 		Target: i.target(), AccountID: i.Accounts[0].ID, Orders: batch, Copies: w.orders/batch - 1, Events: w.events,
 	}
 	i.Orders = w.orders
-	return c.Multiply(ctx)
+	if err := c.Multiply(ctx); err != nil {
+		return err
+	}
+	return i.catchUp(ctx)
 }
 
 // batch creates the orders that are copied, and lets a reviewer end most of them.

@@ -221,13 +221,54 @@ func (s *suite) launchFresh(ctx context.Context, e engine, settings ...string) (
 	return i.launch(ctx)
 }
 
-// launchFilled starts the program on an installation with a stock of orders.
+// launchFilled starts the program on an installation with a stock of orders and returns it when it is idle.
 func (s *suite) launchFilled(ctx context.Context, e engine, w stock) (*shop, error) {
 	i, err := s.filled(ctx, e, w)
 	if err != nil {
 		return nil, err
 	}
-	return i.launch(ctx)
+	launched, err := i.launch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := launched.server.untilIdle(); err != nil {
+		return nil, errors.Join(err, launched.close())
+	}
+	return launched, nil
+}
+
+// catchUp runs the program until it is idle.
+func (i *installation) catchUp(ctx context.Context) (err error) {
+	s, err := i.start(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.server.untilIdle(), s.server.close())
+}
+
+const (
+	idleSample = time.Second // without work: nothing is left to do
+	idleWait   = 10 * time.Minute
+)
+
+// untilIdle waits until the program has nothing to do. The orders of a filled database ended over the last two months,
+// while nothing ran: housekeeping counts them, once, and deletes what is too old.
+func (s *server) untilIdle() error {
+	for began := time.Now(); time.Since(began) < idleWait; {
+		before, err := processorTime(s.process.PID())
+		if err != nil {
+			return err
+		}
+		time.Sleep(idleSample)
+		after, err := processorTime(s.process.PID())
+		if err != nil {
+			return err
+		}
+		if after-before <= idleSample/20 {
+			return nil
+		}
+	}
+	return fmt.Errorf("the program is not idle after %s", idleWait)
 }
 
 // close ends the program and removes the installation. It may be called for nil.

@@ -32,6 +32,9 @@ func startAndMemory(ctx context.Context, s *suite) error {
 	if err != nil {
 		return errors.Join(err, empty.remove())
 	}
+	if err := full.catchUp(ctx); err != nil {
+		return err
+	}
 	for _, f := range []struct {
 		name         string
 		at           *installation
