@@ -3,15 +3,19 @@
 package schema
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"time"
 
 	"github.com/jackc/pgx/v5/stdlib"
@@ -241,5 +245,32 @@ func migrator(pool *sql.DB, d database.Dialect, options ...goose.ProviderOption)
 	if err != nil {
 		return nil, err
 	}
+	if d == database.DialectSQLite3 {
+		files = forSQLite{files}
+	}
 	return goose.NewProvider(d, pool, files, options...)
 }
+
+// forSQLite are migrations with what they say to SQLite alone: the text of comments of the form /* SQLite: text */.
+type forSQLite struct{ fs.FS }
+
+var sqliteOnly = regexp.MustCompile(`/\* SQLite: (.*?) \*/`)
+
+func (f forSQLite) Open(name string) (fs.File, error) {
+	file, err := f.FS.Open(name)
+	if err != nil || path.Ext(name) != ".sql" {
+		return file, err
+	}
+	text, err := io.ReadAll(file)
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return &migration{file, bytes.NewReader(sqliteOnly.ReplaceAll(text, []byte("$1")))}, nil
+}
+
+type migration struct {
+	fs.File
+	text io.Reader
+}
+
+func (m *migration) Read(p []byte) (int, error) { return m.text.Read(p) }

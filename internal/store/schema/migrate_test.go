@@ -50,3 +50,30 @@ ALTER TABLE accounts ADD COLUMN motto TEXT NOT NULL DEFAULT 'none';
 		})
 	})
 }
+
+// TestMigrate_SQLiteOnly checks that a comment for SQLite is part of its schema, and a comment to PostgreSQL.
+func TestMigrate_SQLiteOnly(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		schema.AddMigration(t, "90000_later.sql", `-- +goose Up
+CREATE TABLE later (id TEXT PRIMARY KEY) /* SQLite: WITHOUT ROWID */;
+`)
+		d, err := schema.OpenDatabase(target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = d.Close() })
+		if err := d.Migrate(t.Context(), schema.Newest); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.ExecContext(t.Context(), "INSERT INTO later (id) VALUES ('a')"); err != nil {
+			t.Error(err)
+		}
+		if d.Postgres() {
+			return
+		}
+		_, err = d.ExecContext(t.Context(), "SELECT rowid FROM later")
+		if err == nil || !strings.Contains(err.Error(), "no such column: rowid") {
+			t.Errorf("got %v, want a table without rowid", err)
+		}
+	})
+}

@@ -1,5 +1,5 @@
 -- One text for SQLite and PostgreSQL. Ids are lower-case UUIDs (version 7), times are microseconds UTC, flags are 0 or
--- 1, JSON is text that SQL never looks into.
+-- 1, JSON is text that SQL never looks into. A comment that begins with "SQLite:" is part of the text for SQLite alone.
 
 -- +goose Up
 
@@ -358,7 +358,8 @@ CREATE INDEX deliveries_of_order ON deliveries (order_id, id);
 
 -- What the sender works through: one row for each pending delivery. It is small, so that finding and taking work costs the
 -- same however many deliveries have ended. due_at is the time of the next attempt. failures counts the attempts since
--- the row was queued, attempts all that were ever made.
+-- the row was queued, attempts all that were ever made. On SQLite the primary key of this table and of the attempts is the
+-- table itself: each row is written and removed once instead of twice.
 CREATE TABLE delivery_queue (
   endpoint_id TEXT NOT NULL,
   due_at      BIGINT NOT NULL,
@@ -366,7 +367,7 @@ CREATE TABLE delivery_queue (
   failures    BIGINT NOT NULL,
   attempts    BIGINT NOT NULL,
   PRIMARY KEY (endpoint_id, due_at, delivery_id)
-);
+) /* SQLite: WITHOUT ROWID */;
 
 -- The log of attempts to deliver, for those who look for a lost event. ended is set on the attempt that ended the
 -- delivery, next_at on one that is to be repeated. After a time the log is pruned: what remains is the attempt that
@@ -385,7 +386,7 @@ CREATE TABLE delivery_attempts (
   kept        BIGINT NOT NULL CHECK (kept IN (0, 1)),
   PRIMARY KEY (delivery_id, number),
   CHECK ((ended = '') = (next_at IS NOT NULL))
-);
+) /* SQLite: WITHOUT ROWID */;
 CREATE INDEX delivery_attempts_kept ON delivery_attempts (at) WHERE kept = 1;
 CREATE INDEX delivery_attempts_failed ON delivery_attempts (delivery_id) WHERE ended = 'failed';
 
