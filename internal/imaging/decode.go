@@ -1,18 +1,20 @@
 package imaging
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"image"
 	"image/png"
 	"io"
 
-	"github.com/assayhq/assay/internal/domain/photo"
-	"github.com/assayhq/assay/internal/imaging/smalljpeg"
 	"github.com/gen2brain/avif"
 	"github.com/gen2brain/heic"
 	animated "github.com/gen2brain/webp"
 	"golang.org/x/image/webp"
+
+	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/imaging/smalljpeg"
 )
 
 // decode returns a photo, or a smaller one whose longest edge is still at least edge. Its orientation is what the file
@@ -129,4 +131,66 @@ func firstOf(r io.ReadSeeker, first, second func(io.Reader) (image.Image, error)
 		return nil, errors.Join(err, secondErr)
 	}
 	return img, nil
+}
+
+const maxTiles = 1024 // of a photo; phones make some fifty
+
+// decodeGrid decodes a HEIC photo tile by tile, where the decoder would put the photo together several times in memory.
+// It returns nil when the photo is not a grid.
+func decodeGrid(r io.ReadSeeker) (*pixels, error) {
+	size, err := r.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, err
+	}
+	g, ok := photo.ReadGrid(readerAt{r}, size)
+	if !ok {
+		return nil, nil
+	}
+	if len(g.Tiles) > maxTiles {
+		return nil, fmt.Errorf("it has %d tiles", len(g.Tiles))
+	}
+	if err := checkSize(image.Pt(g.Width, g.Height)); err != nil {
+		return nil, err
+	}
+	file := make([]byte, size)
+	if _, err := (readerAt{r}).ReadAt(file, 0); err != nil {
+		return nil, err
+	}
+	tileSize := image.Pt(g.TileWidth, g.TileHeight)
+	whole := newPlanes(image.Pt(g.Width, g.Height))
+	columns := (g.Width + g.TileWidth - 1) / g.TileWidth
+	for i := range g.Tiles {
+		tile, err := heic.Decode(bytes.NewReader(g.TileFile(file, i)))
+		if err != nil {
+			return nil, err
+		}
+		if tile.Bounds().Size() != tileSize {
+			return nil, fmt.Errorf("tile %d is of %v, not %v", i, tile.Bounds().Size(), tileSize)
+		}
+		corner := image.Pt(i%columns*tileSize.X, i/columns*tileSize.Y)
+		part := image.Rectangle{Min: corner, Max: corner.Add(tileSize)}.Intersect(whole.Rect)
+		p := painter{to: whole, at: part.Min, size: part.Size()}
+		in, buf := rowsOf(tile), make([]byte, 4*tileSize.X)
+		for y := range part.Dy() {
+			p.paint(y, in(y, buf)[:4*part.Dx()])
+		}
+	}
+	p := wholly(whole)
+	p.orientation = [4]int{1, 8, 3, 6}[g.Turns]
+	return p, nil
+}
+
+// Built without the tag nodynamic, the decoders below look for a library of the system and hand photos to it: code in C
+// that nothing here bounds, with files that anybody can send. That of HEIC can be told not to.
+func init() { heic.ForceWasmMode = true }
+
+// systemLibraries tells of decoders that would use a library of the system; nil is for one that has found it.
+var systemLibraries = map[string]func() error{"libavif": avif.Dynamic, "libwebp": animated.Dynamic}
+
+// withoutSystem returns an error where a decoder would hand a photo to a library of the system.
+func withoutSystem(library string) error {
+	if systemLibraries[library]() == nil {
+		return fmt.Errorf("the program was built without the tag nodynamic, and would use %s of the system", library)
+	}
+	return nil
 }

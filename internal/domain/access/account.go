@@ -1,3 +1,5 @@
+// Package access defines who may do what: accounts and their users, staff, API keys with scopes, sessions, and the
+// actor of a request with its permissions.
 package access
 
 import (
@@ -8,6 +10,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/assayhq/assay/internal/domain/enum"
+	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/text"
 )
 
@@ -61,4 +65,58 @@ func NormalizeEmail(s string) (string, error) {
 		return "", fmt.Errorf("%q is not an email address", s)
 	}
 	return strings.ToLower(s), nil
+}
+
+// Environment separates Test from Live. Nothing is shared between them.
+type Environment string
+
+// The environments.
+const (
+	Test Environment = "test"
+	Live Environment = "live"
+)
+
+// Environments lists both, in the order they are shown.
+var Environments = []Environment{Test, Live}
+
+// ParseEnvironment returns the environment named by s.
+func ParseEnvironment(s string) (Environment, bool) { return enum.Parse(s, Environments) }
+
+// InitialTestCredits is the Test balance of a new account.
+const InitialTestCredits = 100_000
+
+// CheckNameField adds what is wrong with a name that a person gives to something: see CheckName.
+func CheckNameField(p *fault.Problems, field, name string) {
+	switch {
+	case strings.TrimSpace(name) == "":
+		p.Add(field, "required", "must not be empty")
+	case CheckName(field, name) != nil:
+		p.Add(field, "name", "must have at most 100 characters and no control characters")
+	}
+}
+
+// CheckEmailField adds what is wrong with an email address and returns the form under which it is unique.
+func CheckEmailField(p *fault.Problems, field, email string) string {
+	normal, err := NormalizeEmail(email)
+	switch {
+	case email == "":
+		p.Add(field, "required", "is required")
+	case err != nil:
+		p.Add(field, "email", fmt.Sprintf("%q is not an email address", email))
+	}
+	return normal
+}
+
+// KeyNotFound is the refusal of a key that does not exist for the actor.
+var KeyNotFound = fault.New(fault.NotFound, fault.CodeNotFound, "There is no such API key.").With("entity", "api-key")
+
+// KeyRevoked is the refusal to change a key that has ended.
+var KeyRevoked = fault.New(fault.Conflict, "key-revoked", "The key is revoked; it cannot be changed any more.")
+
+// AccountSummary is an account in the list of all accounts.
+type AccountSummary struct {
+	Account
+	LiveCredits, TestCredits int64
+	LiveOrders               int64
+	ActiveKeys               int64
 }

@@ -1,6 +1,8 @@
 package audit
 
-import "time"
+import (
+	"time"
+)
 
 // ActionCode is the kind of an action that a staff user or an operator performed.
 type ActionCode string
@@ -105,3 +107,23 @@ const (
 	OfOrder       ActionTargetType = "order"
 	OfApproval    ActionTargetType = "approval"
 )
+
+// ActionFilter chooses entries of the log of administration; zero values choose all.
+type ActionFilter struct {
+	From, To  *time.Time // From inclusive, To exclusive
+	Code      ActionCode
+	StaffID   string
+	Operator  bool // what was done at the command line; StaffID is empty then
+	AccountID string
+	TargetID  string
+}
+
+// ActionCursor is a position in the log of administration: a page begins with the entry after it. The zero value is the
+// beginning, before the newest entry.
+type ActionCursor struct {
+	At time.Time
+	ID string
+}
+
+// Cursor returns the position of the entry.
+func (a *Action) Cursor() ActionCursor { return ActionCursor{a.At, a.ID} }

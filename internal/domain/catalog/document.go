@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/assayhq/assay/internal/domain/text"
 )
@@ -188,4 +189,20 @@ func (d *Document) CheckAccounts(accounts map[string]string) error {
 		})
 	}
 	return documentError(problems)
+}
+
+// Draft is an uploaded catalog that is not imported yet.
+type Draft struct {
+	ID          string
+	Document    []byte
+	FileName    string
+	BaseVersion int64 // of the catalog that it was compared with
+	StaffID     string
+	CreatedAt   time.Time
+}
+
+// Pause says who has paused an answer time, and when.
+type Pause struct {
+	StaffName string
+	At        time.Time
 }

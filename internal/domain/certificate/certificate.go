@@ -5,7 +5,11 @@ package certificate
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"image"
+	_ "image/jpeg" // logos
+	_ "image/png"
 	"strings"
 	"time"
 
@@ -122,4 +126,66 @@ func (s *Signed) Read() (*Certificate, error) {
 		return nil, fmt.Errorf("%w: %s", ErrMalformed, strings.TrimPrefix(err.Error(), "json: "))
 	}
 	return c, nil
+}
+
+// Issued is a signed certificate with the order it belongs to.
+type Issued struct {
+	Signed
+	ID      string
+	OrderID string
+}
+
+// Verify is that of Signed, and checks that the document is that of the id.
+func (c *Issued) Verify(keys KeySet) (*Certificate, error) {
+	facts, err := c.Signed.Verify(keys)
+	if err == nil && facts.ID != c.ID {
+		err = fmt.Errorf("%w: the document is that of the certificate %s", ErrSignature, facts.ID)
+	}
+	return facts, err
+}
+
+// Revoked is a certificate that was taken back, in a list.
+type Revoked struct {
+	ID          string
+	OrderID     string
+	OrderNumber string
+	Test        bool
+	Reason      string
+	At          time.Time
+}
+
+// Issuer is who issues certificates, as people know them: a firm, its address, its logo. What is signed is the public
+// address of the service, Certificate.Issuer.
+type Issuer struct {
+	Name    string
+	Address string // one line
+	Logo    *Logo  // nil: none
+}
+
+// Logo is a picture file.
+type Logo struct {
+	Content       []byte
+	Format        string // "png" or "jpeg"
+	Width, Height int
+}
+
+// Bounds of a logo.
+const (
+	MaxLogoBytes = 1 << 20
+	maxLogoSide  = 4096
+)
+
+// NewLogo checks that a file can be shown on pages and on paper.
+func NewLogo(content []byte) (*Logo, error) {
+	if len(content) > MaxLogoBytes {
+		return nil, fmt.Errorf("the file is larger than %d bytes", MaxLogoBytes)
+	}
+	c, format, err := image.DecodeConfig(bytes.NewReader(content))
+	if err != nil || format != "png" && format != "jpeg" {
+		return nil, errors.New("the file is no PNG or JPEG")
+	}
+	if c.Width < 1 || c.Height < 1 || c.Width > maxLogoSide || c.Height > maxLogoSide {
+		return nil, fmt.Errorf("the picture has %d×%d pixels; at most %d each way", c.Width, c.Height, maxLogoSide)
+	}
+	return &Logo{Content: content, Format: format, Width: c.Width, Height: c.Height}, nil
 }

@@ -6,6 +6,16 @@
 // whatever it contains.
 package photo
 
+import (
+	"crypto/rand"
+	"encoding/base32"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/assayhq/assay/internal/domain/access"
+)
+
 // Format is an image format that the service takes.
 type Format string
 
@@ -42,3 +52,84 @@ func formatOfExt(ext string) (Format, bool) {
 	}
 	return "", false
 }
+
+// A managed name is what the service calls a stored file: 160 random bits as 32 characters, a dot and the extension of
+// the format. It cannot be guessed, says nothing about its owner and is safe as a file name, an object key and a path
+// element.
+const (
+	nameAlphabet = "abcdefghijklmnopqrstuvwxyz234567"
+	nameBits     = 160
+	nameChars    = nameBits / 5
+)
+
+var nameEncoding = base32.NewEncoding(nameAlphabet).WithPadding(base32.NoPadding)
+
+// NewName returns a fresh managed name for a file of the format.
+func NewName(f Format) string {
+	var b [nameBits / 8]byte
+	_, _ = rand.Read(b[:]) // never fails: it ends the program where there is no randomness
+	return nameEncoding.EncodeToString(b[:]) + "." + f.Ext()
+}
+
+// ParseName tells whether s is a managed name, and of which format. No other string passes: no separators, no upper
+// case, no other extension.
+func ParseName(s string) (Format, bool) {
+	if len(s) <= nameChars || s[nameChars] != '.' {
+		return "", false
+	}
+	for i := range nameChars {
+		if strings.IndexByte(nameAlphabet, s[i]) < 0 {
+			return "", false
+		}
+	}
+	return formatOfExt(s[nameChars+1:])
+}
+
+const (
+	maxOriginalName = 255 // code points
+	unnamedOriginal = "photo"
+)
+
+// OriginalName returns what an uploaded file is called towards its sender: the last element of the file name that came
+// with it, whichever separator the sender's system uses, without control characters, those of writing direction
+// included, and invalid UTF-8, cut to 255 code points. A file without a name is called photo. It is for display only;
+// nothing is stored under it.
+func OriginalName(filename string) string {
+	isSeparator := func(r rune) bool { return r == '/' || r == '\\' }
+	s := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(filename, ""))
+	s = strings.TrimRightFunc(s, isSeparator)
+	s = s[strings.LastIndexFunc(s, isSeparator)+1:]
+	if s == "" {
+		return unnamedOriginal
+	}
+	count := 0
+	for i := range s {
+		if count == maxOriginalName {
+			return s[:i]
+		}
+		count++
+	}
+	return s
+}
+
+// Stored is what is known of an uploaded photo.
+type Stored struct {
+	Name string
+	access.Tenant
+	SHA256       string
+	Bytes        int64
+	Width        int
+	Height       int
+	OriginalName string
+	CreatedAt    time.Time
+	Used         bool // by an order
+	Erased       bool // its file is gone for good
+}
+
+// Totals is how many photos there are, and how many bytes they have.
+type Totals struct{ Photos, Bytes int64 }
