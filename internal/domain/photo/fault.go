@@ -18,16 +18,12 @@ const (
 )
 
 // EmptyFile refuses a file without a byte.
-func EmptyFile() *fault.Error {
-	return fault.New(fault.Invalid, CodeEmptyFile, "The file is empty.")
-}
+var EmptyFile = fault.New(fault.Invalid, CodeEmptyFile, "The file is empty.")
 
 // InvalidFileType refuses a file that is in none of the formats.
-func InvalidFileType() *fault.Error {
-	return fault.New(fault.Invalid, CodeInvalidFileType,
-		"The file is not a supported image. Supported formats: JPEG, PNG, WebP, HEIC, HEIF, AVIF.").
-		With("allowed_formats", Formats)
-}
+var InvalidFileType = fault.New(fault.Invalid, CodeInvalidFileType,
+	"The file is not a supported image. Supported formats: JPEG, PNG, WebP, HEIC, HEIF, AVIF.").
+	With("allowed_formats", Formats)
 
 // damaged refuses a file that begins like one of the formats and does not go on as one.
 func damaged(f Format, problem string) *fault.Error {

@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/text"
 )
 
 // Format is an image format that the service takes.
@@ -107,14 +108,7 @@ func OriginalName(filename string) string {
 	if s == "" {
 		return unnamedOriginal
 	}
-	count := 0
-	for i := range s {
-		if count == maxOriginalName {
-			return s[:i]
-		}
-		count++
-	}
-	return s
+	return text.Storable(s, maxOriginalName)
 }
 
 // Stored is what is known of an uploaded photo.

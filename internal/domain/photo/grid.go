@@ -45,7 +45,7 @@ func (g *Grid) TileFile(file []byte, i int) []byte {
 // ReadGrid returns the grid that a HEIF file describes. It reports false when the photo is not a grid, or not one whose
 // tiles can be decoded alone and look as they do in the photo.
 func ReadGrid(r io.ReaderAt, size int64) (*Grid, bool) {
-	h := &header{r: r, size: size}
+	h := newHeader(r, size)
 	m, whole := readHEIF(h)
 	primary, ok := readPrimaryItem(h, m.pitm)
 	if !ok || m.kindOf(h, primary) != "grid" {
@@ -193,7 +193,7 @@ func (m *itemBoxes) transformOf(h *header, item uint32) (t transform) {
 // ColorProfile returns the ICC profile of a HEIF file, nil when it has none or a larger one than maxBytes. The first
 // colr box is that of the photo; those of thumbnails and masks follow. The error is that of the reader.
 func ColorProfile(r io.ReaderAt, size int64, maxBytes int) ([]byte, error) {
-	h := &header{r: r, size: size}
+	h := newHeader(r, size)
 	m, _ := readHEIF(h)
 	var colr box
 	h.firstBoxes(m.ipco.start, m.ipco.end, map[string]*box{"colr": &colr})

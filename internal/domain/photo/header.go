@@ -13,47 +13,65 @@ const (
 	maxReads    = 16384
 )
 
-// header reads the describing bytes of a file through one small window. Reading past the end or over the bound is not
-// an error but plainly "not there": a file cut short describes less. A reader that fails sets failure, after which
-// nothing is there anymore.
-type header struct {
+// reader reads a file through one window. Reading past the end or over the limit is not an error but plainly "not
+// there": a file cut short describes less. A reader that fails sets failure, after which nothing is there anymore.
+type reader struct {
 	r       io.ReaderAt
 	size    int64
+	limit   int // reads that are allowed; 0: any number
+	reads   int // so far
+	buf     []byte
+	start   int64 // offset of window in the file
+	window  []byte
 	failure error
+}
 
-	reads  int
-	start  int64 // offset of window in the file
-	window []byte
-	buf    [windowBytes]byte
+// fill moves the window to off.
+func (w *reader) fill(off int64) {
+	w.start, w.window = off, nil
+	if w.failure != nil || off >= w.size || w.limit > 0 && w.reads == w.limit {
+		return
+	}
+	w.reads++
+	want := min(int64(len(w.buf)), w.size-off)
+	n, err := w.r.ReadAt(w.buf[:want], off)
+	if int64(n) < want && err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		w.failure = err
+		return
+	}
+	w.window = w.buf[:n]
+}
+
+// at returns n bytes at off, nil where there are fewer. They are valid until the next call.
+func (w *reader) at(off int64, n int) []byte {
+	if off < 0 || off > w.size-int64(n) {
+		return nil
+	}
+	if off < w.start || off+int64(n) > w.start+int64(len(w.window)) {
+		w.fill(off)
+	}
+	if i := int(off - w.start); i+n <= len(w.window) {
+		return w.window[i : i+n]
+	}
+	return nil
+}
+
+// header reads the describing bytes of a file through a small window, a bounded number of times.
+type header struct {
+	reader
+	room [windowBytes]byte
+}
+
+func newHeader(r io.ReaderAt, size int64) *header {
+	h := &header{reader: reader{r: r, size: size, limit: maxReads}}
+	h.buf = h.room[:]
+	return h
 }
 
 // bytes returns the n bytes at off, n at most windowBytes. They are valid until the next call.
 func (h *header) bytes(off int64, n int) ([]byte, bool) {
-	if off < 0 || off > h.size-int64(n) {
-		return nil, false
-	}
-	if off < h.start || off+int64(n) > h.start+int64(len(h.window)) {
-		h.fill(off)
-	}
-	if i := int(off - h.start); i+n <= len(h.window) {
-		return h.window[i : i+n], true
-	}
-	return nil, false
-}
-
-// fill moves the window to off.
-func (h *header) fill(off int64) {
-	h.start, h.window = off, nil
-	if h.failure != nil || h.reads == maxReads {
-		return
-	}
-	h.reads++
-	want := min(windowBytes, h.size-off)
-	n, err := h.r.ReadAt(h.buf[:want], off)
-	h.window = h.buf[:n]
-	if int64(n) < want && err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		h.failure, h.window = err, nil
-	}
+	b := h.at(off, n)
+	return b, b != nil
 }
 
 func (h *header) has(off int64, want string) bool {

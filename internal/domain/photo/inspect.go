@@ -40,9 +40,9 @@ func (e extent) or(o extent) extent {
 // The dimensions are what the file declares. Whoever decodes the image must hold the decoder to them.
 func Inspect(r io.ReaderAt, size int64) (Info, error) {
 	if size <= 0 {
-		return Info{}, EmptyFile()
+		return Info{}, EmptyFile
 	}
-	h := &header{r: r, size: size}
+	h := newHeader(r, size)
 	format, known := recognise(h)
 	var e extent
 	if known {
@@ -52,7 +52,7 @@ func Inspect(r io.ReaderAt, size int64) (Info, error) {
 	case h.failure != nil:
 		return Info{}, fmt.Errorf("read the header of a photo: %w", h.failure)
 	case !known:
-		return Info{}, InvalidFileType()
+		return Info{}, InvalidFileType
 	case e.pixels() == 0:
 		return Info{}, ResolutionMissing(format)
 	case e.width > MaxSide, e.height > MaxSide, e.pixels() > MaxPixels:

@@ -24,7 +24,7 @@ const maxMetadata = 4 << 20
 // The error is that of the reader.
 func StripLocation(r io.ReaderAt, size int64, f Format) ([]Edit, error) {
 	s := &stripper{r: r, size: size}
-	w := &walk{r: r, size: size, buf: make([]byte, 64<<10)}
+	w := &walk{reader: reader{r: r, size: size, buf: make([]byte, 64<<10)}}
 	switch f {
 	case JPEG:
 		s.jpeg(w)
@@ -205,7 +205,7 @@ func (s *stripper) webp(w *walk) {
 
 // heif looks at the items that hold metadata.
 func (s *stripper) heif(r io.ReaderAt, size int64) {
-	h := &header{r: r, size: size}
+	h := newHeader(r, size)
 	m, _ := readHEIF(h)
 	for _, item := range m.metadataItems(h) {
 		for _, e := range m.extentsOf(h, item.id) {

@@ -3,7 +3,6 @@ package photo
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -22,7 +21,7 @@ const tolerated = 16 << 10
 func CheckWhole(r io.ReaderAt, size int64, f Format) error {
 	buf, _ := walkBuffers.Get().(*walkBuffer) // the pool has no other type
 	defer walkBuffers.Put(buf)
-	w := &walk{r: r, size: size, buf: buf[:]}
+	w := &walk{reader: reader{r: r, size: size, buf: buf[:]}}
 	var end int64
 	var problem string
 	switch f {
@@ -59,43 +58,10 @@ type walkBuffer [64 << 10]byte
 
 var walkBuffers = sync.Pool{New: func() any { return new(walkBuffer) }}
 
-// walk reads a file from its beginning to its end through one window.
+// walk reads a file from its beginning to its end.
 type walk struct {
-	r       io.ReaderAt
-	size    int64
-	buf     []byte
-	start   int64 // offset of window in the file
-	window  []byte
-	pixels  bool // coded pixels have begun
-	failure error
-}
-
-// fill moves the window to off.
-func (w *walk) fill(off int64) {
-	w.start, w.window = off, nil
-	if w.failure != nil || off >= w.size {
-		return
-	}
-	n, err := w.r.ReadAt(w.buf[:min(int64(len(w.buf)), w.size-off)], off)
-	if err != nil && !errors.Is(err, io.EOF) {
-		w.failure = err
-		return
-	}
-	w.window = w.buf[:n]
-}
-
-// at returns n bytes at off, nil where there are fewer. They are valid until the next call.
-func (w *walk) at(off int64, n int) []byte {
-	if off < 0 || off > w.size-int64(n) {
-		return nil
-	}
-	if off < w.start || off+int64(n) > w.start+int64(len(w.window)) {
-		w.fill(off)
-	}
-	if i := int(off - w.start); i+n <= len(w.window) {
-		return w.window[i : i+n]
-	}
-	return nil
+	reader
+	pixels bool // coded pixels have begun
 }
 
 // padding returns where something else than zeros and 0xff begins. A picture or film may begin with some of them.
