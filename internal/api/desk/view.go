@@ -132,7 +132,7 @@ func (a *API) listReasons(w http.ResponseWriter, _ *http.Request, _ *call) error
 	return httpx.WriteJSON(w, http.StatusOK, &v)
 }
 
-func viewPhrases(phrases []*catalog.Phrase) []phraseView {
+func viewPhrases(phrases []catalog.Phrase) []phraseView {
 	views := make([]phraseView, len(phrases))
 	for i, p := range phrases {
 		views[i] = phraseView{p.Code, p.Text}

@@ -3,8 +3,15 @@ package catalog
 // check applies the rules between entries: references, names and defaults after merging.
 func (p *parser) check() {
 	known := p.definitions()
-	p.checkBrands(known)
-	p.checkModels(known)
+	for _, served := range p.servedAt {
+		for _, c := range served {
+			p.checkCategory(known, c, c.node.Value)
+		}
+	}
+	for i, o := range p.modelAt {
+		m := p.doc.Models[i]
+		p.checkServed(known, o, Context{Category: m.Category, Brand: m.Brand})
+	}
 	for i, o := range p.indexAt {
 		p.checkContext(known, o, p.doc.PhotoIndexes[i].Context)
 	}
@@ -56,21 +63,6 @@ func (p *parser) definitions() definitions {
 		known.times[t.Code] = true
 	}
 	return known
-}
-
-func (p *parser) checkBrands(known definitions) {
-	for _, served := range p.servedAt {
-		for _, c := range served {
-			p.checkCategory(known, c, c.node.Value)
-		}
-	}
-}
-
-func (p *parser) checkModels(known definitions) {
-	for i, o := range p.modelAt {
-		m := p.doc.Models[i]
-		p.checkServed(known, o, Context{Category: m.Category, Brand: m.Brand})
-	}
 }
 
 // checkContext checks that the codes of a rule's context exist and go together.

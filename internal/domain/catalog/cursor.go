@@ -67,14 +67,6 @@ func (c cursor) present() bool { return c.node != nil }
 // problem reports a broken rule of this value.
 func (c cursor) problem(format string, args ...any) { c.r.report(c.line, c.path, format, args...) }
 
-// required reports whether the value is present, and a problem if it is not.
-func (c cursor) required() bool {
-	if !c.present() {
-		c.problem("is required")
-	}
-	return c.present()
-}
-
 // object is a mapping with known properties.
 type object struct {
 	cursor
@@ -102,14 +94,14 @@ func (c cursor) object(known ...string) (object, bool) {
 		if key.Kind == yaml.AliasNode {
 			key = key.Alias
 		}
-		switch name, ok := propertyName(key); {
-		case !ok:
+		switch name := key.Value; {
+		case key.Kind != yaml.ScalarNode || name == "":
 			c.r.report(line, c.path, "a property name must be plain text")
 		case key.ShortTag() == "!!merge":
 			c.r.report(line, c.child(name), "merge keys are not supported; write the properties out")
 		case !slices.Contains(known, name):
 			c.r.report(line, c.child(name), "unknown property; known here are %s", strings.Join(known, ", "))
-		case o.has(name):
+		case o.field(name) != nil:
 			c.r.report(line, c.child(name), "is stated twice; the first is at line %d", o.field(name).value.line)
 		default:
 			property := c.r.at(value, c.child(name))
@@ -118,13 +110,6 @@ func (c cursor) object(known ...string) (object, bool) {
 		}
 	}
 	return o, true
-}
-
-func propertyName(key *yaml.Node) (string, bool) {
-	if key.Kind != yaml.ScalarNode || key.Value == "" {
-		return "", false
-	}
-	return key.Value, true
 }
 
 // child returns the path of a property. Names that come from the document are quoted unless they are plain.
@@ -148,8 +133,6 @@ func (o object) field(key string) *field {
 	return nil
 }
 
-func (o object) has(key string) bool { return o.field(key) != nil }
-
 // get returns the value of a property. An absent one has the line of the mapping.
 func (o object) get(key string) cursor {
 	f := o.field(key)
@@ -162,7 +145,9 @@ func (o object) get(key string) cursor {
 // require returns the value of a property and reports it when it is absent.
 func (o object) require(key string) cursor {
 	c := o.get(key)
-	c.required()
+	if !c.present() {
+		c.problem("is required")
+	}
 	return c
 }
 

@@ -136,20 +136,6 @@ func (d *Document) Equal(other *Document) bool {
 	return errA == nil && errB == nil && bytes.Equal(a, b)
 }
 
-// AccountNames returns the names of the accounts that have prices of their own, without duplicates, in document
-// order.
-func (d *Document) AccountNames() []string {
-	var names []string
-	seen := make(map[string]bool)
-	for _, p := range d.AccountPrices {
-		if !seen[p.Account] {
-			seen[p.Account] = true
-			names = append(names, p.Account)
-		}
-	}
-	return names
-}
-
 // IndexNames returns what photo indexes are called, by code: of several names, for several contexts, the first.
 func (d *Document) IndexNames() map[string]text.Text {
 	names := make(map[string]text.Text)

@@ -29,58 +29,32 @@ func (p *parser) checkSize(top cursor, size int) {
 }
 
 // JSON returns the document as compact JSON. Parse returns an equal document.
-func (d *Document) JSON() ([]byte, error) {
+func (d *Document) JSON() ([]byte, error) { return encode(d.outline()) }
+
+func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
-	w := jsonWriter{&b, json.NewEncoder(&b)}
-	w.encoder.SetEscapeHTML(false)
-	if err := w.value(d.outline()); err != nil {
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
 		return nil, fmt.Errorf("catalog: write JSON: %w", err)
 	}
-	return b.Bytes(), nil
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-type jsonWriter struct {
-	*bytes.Buffer
-	encoder *json.Encoder
-}
-
-func (w jsonWriter) value(v any) error {
-	switch v := v.(type) {
-	case mapping:
-		return w.list('{', len(v), '}', func(i int) error {
-			if err := w.value(v[i].key); err != nil {
-				return err
-			}
-			w.WriteByte(':')
-			return w.value(v[i].value)
-		})
-	case []mapping:
-		return w.list('[', len(v), ']', func(i int) error { return w.value(v[i]) })
-	case []string:
-		return w.list('[', len(v), ']', func(i int) error { return w.value(v[i]) })
-	case Clock:
-		return w.value(v.String())
-	default:
-		if err := w.encoder.Encode(v); err != nil {
-			return err
+// MarshalJSON writes the properties in their order.
+func (m mapping) MarshalJSON() ([]byte, error) {
+	b := []byte("{")
+	for i, p := range m {
+		value, err := encode(p.value)
+		if err != nil {
+			return nil, err
 		}
-		w.Truncate(w.Len() - 1) // the encoder ends with a line break
-		return nil
-	}
-}
-
-func (w jsonWriter) list(opening byte, length int, closing byte, element func(i int) error) error {
-	w.WriteByte(opening)
-	for i := range length {
 		if i > 0 {
-			w.WriteByte(',')
+			b = append(b, ',')
 		}
-		if err := element(i); err != nil {
-			return err
-		}
+		b = append(append(strconv.AppendQuote(b, p.key), ':'), value...)
 	}
-	w.WriteByte(closing)
-	return nil
+	return append(b, '}'), nil
 }
 
 // YAML returns the document as an operator would write it: one property per line, short lists and texts in braces.
@@ -177,16 +151,11 @@ func quoted(s string) string {
 		case unicode.IsPrint(r):
 			b.WriteRune(r)
 		case r > 0xffff:
-			b.WriteString(`\U` + hex(r, 8))
+			fmt.Fprintf(&b, `\U%08x`, r)
 		default:
-			b.WriteString(`\u` + hex(r, 4))
+			fmt.Fprintf(&b, `\u%04x`, r)
 		}
 	}
 	b.WriteByte('"')
 	return b.String()
-}
-
-func hex(r rune, digits int) string {
-	s := strconv.FormatInt(int64(r), 16)
-	return strings.Repeat("0", digits-len(s)) + s
 }

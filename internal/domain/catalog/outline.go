@@ -97,7 +97,7 @@ func (c Category) outline() mapping {
 func (b BrandEntry) outline() mapping {
 	m := mapping{{"code", b.Code}}
 	m.text("name", b.Name)
-	m.add("categories", b.Categories)
+	m.add("categories", append([]string{}, b.Categories...)) // a list, also when it is empty
 	return m
 }
 

@@ -52,14 +52,16 @@ type Snapshot struct {
 // that are not (or no longer) in it are dropped. names are those of photo indexes of earlier catalogs.
 func NewSnapshot(doc *Document, version int64, accounts map[string]string, names map[string]text.Text) *Snapshot {
 	s := &Snapshot{
-		version: version, document: doc, category: make(map[string]*Category, len(doc.Categories)),
-		brand: make(map[string]*Brand, len(doc.Brands)), model: make(map[string]*Model, len(doc.Models)),
+		version: version, document: doc, brand: make(map[string]*Brand, len(doc.Brands)),
+		category: byCode(doc.Categories, func(c *Category) string { return c.Code }),
+		model:    byCode(doc.Models, func(m *Model) string { return m.Code }),
 		brandsIn: make(map[string][]*Brand), modelsIn: make(map[Context][]*Model),
 		brandNames: make(map[string][]string, len(doc.Brands)), modelNames: make(map[string][]string, len(doc.Models)),
 		indexRules: groupIndexRules(doc.PhotoIndexes), indexNames: names,
 		timeRules: make(map[timeKey]*AnswerTimeRule, len(doc.AnswerTimeRules)), agreed: make(map[string]map[int]int64),
-		reason: make(map[string]*Reason, len(doc.Reasons)), condition: make(map[string]*Phrase, len(doc.Conditions)),
-		requirement: make(map[string]*Phrase, len(doc.Requirements)),
+		reason:      byCode(doc.Reasons, func(r *Reason) string { return r.Code }),
+		condition:   byCode(doc.Conditions, func(p *Phrase) string { return p.Code }),
+		requirement: byCode(doc.Requirements, func(p *Phrase) string { return p.Code }),
 	}
 	s.addEntities()
 	for i := range doc.AnswerTimeRules {
@@ -76,23 +78,20 @@ func NewSnapshot(doc *Document, version int64, accounts map[string]string, names
 		}
 		s.agreed[id][p.Code] = p.Price
 	}
-	for i := range doc.Reasons {
-		s.reason[doc.Reasons[i].Code] = &doc.Reasons[i]
-	}
-	for i := range doc.Conditions {
-		s.condition[doc.Conditions[i].Code] = &doc.Conditions[i]
-	}
-	for i := range doc.Requirements {
-		s.requirement[doc.Requirements[i].Code] = &doc.Requirements[i]
-	}
 	return s
+}
+
+func byCode[T any](entries []T, code func(*T) string) map[string]*T {
+	all := make(map[string]*T, len(entries))
+	for i := range entries {
+		all[code(&entries[i])] = &entries[i]
+	}
+	return all
 }
 
 func (s *Snapshot) addEntities() {
 	for i := range s.document.Categories {
-		c := &s.document.Categories[i]
-		s.categories = append(s.categories, c)
-		s.category[c.Code] = c
+		s.categories = append(s.categories, &s.document.Categories[i])
 	}
 	for _, entry := range s.document.Brands {
 		b := &Brand{Code: entry.Code, Name: entry.Name, Categories: make([]*Category, 0, len(entry.Categories))}
@@ -108,7 +107,6 @@ func (s *Snapshot) addEntities() {
 		m := &s.document.Models[i]
 		place := Context{Category: m.Category, Brand: m.Brand}
 		s.modelsIn[place] = append(s.modelsIn[place], m)
-		s.model[m.Code] = m
 		s.modelNames[m.Code] = foldedNames(m.Name)
 	}
 }
@@ -229,36 +227,19 @@ func (s *Snapshot) Reasons(outcome string) []*Reason {
 }
 
 // Conditions returns the conditions of a photo in display order.
-func (s *Snapshot) Conditions() []*Phrase { return pointers(s.document.Conditions) }
+func (s *Snapshot) Conditions() []Phrase { return s.document.Conditions }
 
 // Requirements returns the requirements on a photo in display order.
-func (s *Snapshot) Requirements() []*Phrase { return pointers(s.document.Requirements) }
+func (s *Snapshot) Requirements() []Phrase { return s.document.Requirements }
 
-func pointers(phrases []Phrase) []*Phrase {
-	list := make([]*Phrase, len(phrases))
-	for i := range phrases {
-		list[i] = &phrases[i]
-	}
-	return list
-}
+// Reason returns the reason with the code, or nil.
+func (s *Snapshot) Reason(code string) *Reason { return s.reason[code] }
 
-// Reason returns the reason with a code.
-func (s *Snapshot) Reason(code string) (*Reason, bool) {
-	r, ok := s.reason[code]
-	return r, ok
-}
+// Condition returns the condition with the code, or nil.
+func (s *Snapshot) Condition(code string) *Phrase { return s.condition[code] }
 
-// Condition returns the condition with a code.
-func (s *Snapshot) Condition(code string) (*Phrase, bool) {
-	p, ok := s.condition[code]
-	return p, ok
-}
-
-// Requirement returns the requirement with a code.
-func (s *Snapshot) Requirement(code string) (*Phrase, bool) {
-	p, ok := s.requirement[code]
-	return p, ok
-}
+// Requirement returns the requirement with the code, or nil.
+func (s *Snapshot) Requirement(code string) *Phrase { return s.requirement[code] }
 
 // Category returns the category with the code, or nil.
 func (s *Snapshot) Category(code string) *Category { return s.category[code] }

@@ -164,7 +164,7 @@ func TestCheck(t *testing.T) {
 func TestSnapshotPhrases(t *testing.T) {
 	s := NewSnapshot(parse(t, shop), 1, nil, nil)
 	reasonCode := func(r *Reason) string { return r.Code }
-	phraseCode := func(p *Phrase) string { return p.Code }
+	phraseCode := func(p Phrase) string { return p.Code }
 	for _, test := range []struct {
 		name string
 		got  []string
@@ -179,22 +179,22 @@ func TestSnapshotPhrases(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", test.name, got, test.want)
 		}
 	}
-	if r, ok := s.Reason("r2"); !ok || r.Text.EN != "R2" {
+	if r := s.Reason("r2"); r == nil || r.Text.EN != "R2" {
 		t.Errorf("reason r2: %v", r)
 	}
-	if p, ok := s.Condition("c1"); !ok || p.Text.EN != "C1" {
+	if p := s.Condition("c1"); p == nil || p.Text.EN != "C1" {
 		t.Errorf("condition c1: %v", p)
 	}
-	if p, ok := s.Requirement("q1"); !ok || p.Text.EN != "Q1" {
+	if p := s.Requirement("q1"); p == nil || p.Text.EN != "Q1" {
 		t.Errorf("requirement q1: %v", p)
 	}
-	if _, ok := s.Reason("c1"); ok {
+	if s.Reason("c1") != nil {
 		t.Error("c1 is a reason")
 	}
-	if _, ok := s.Condition("q1"); ok {
+	if s.Condition("q1") != nil {
 		t.Error("q1 is a condition")
 	}
-	if _, ok := s.Requirement("c1"); ok {
+	if s.Requirement("c1") != nil {
 		t.Error("c1 is a requirement")
 	}
 }

@@ -16,6 +16,9 @@ const endOfDay Clock = 24 * 60
 // String returns the form used in documents, such as 09:00.
 func (c Clock) String() string { return fmt.Sprintf("%02d:%02d", int(c)/60, int(c)%60) }
 
+// MarshalText returns the same.
+func (c Clock) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
 // dayNames are the days as documents write them, indexed by time.Weekday.
 var dayNames = [...]string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
 

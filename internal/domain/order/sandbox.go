@@ -22,25 +22,12 @@ var SandboxStates = []SandboxState{
 // NotATestOrder is the refusal to simulate a state of a Live order.
 var NotATestOrder = fault.New(fault.Conflict, "not-a-test-order", "Only Test orders can be moved at will.")
 
-// Texts are the coded texts that simulated results are made of.
-type Texts interface {
-	Reasons(outcome string) []*catalog.Reason
-	Conditions() []*catalog.Phrase
-	Requirements() []*catalog.Phrase
-	FormerIndexName(code string) text.Text
-}
-
-// Words are all coded texts of the catalog.
-type Words interface {
-	Texts
-	Vocabulary
-}
-
 // SimulateState puts a Test order into a state, whatever its state was, with a result as complete as a real one, or
 // refuses and changes nothing. drafts are what a photo request asks for, empty in other states; without any it asks for
 // what Simulate does. indexes are those of the order's catalog context; photos are all the order has.
 func (o *Order) SimulateState(
-	to SandboxState, drafts []RequestDraft, words Words, indexes []*catalog.PhotoIndex, photos []Photo, now time.Time,
+	to SandboxState, drafts []RequestDraft, words *catalog.Snapshot, indexes []*catalog.PhotoIndex, photos []Photo,
+	now time.Time,
 ) error {
 	if o.Environment != access.Test {
 		return NotATestOrder
@@ -84,15 +71,17 @@ func (o *Order) reopen(now time.Time) {
 // Simulate puts a Test order into the state that a mock outcome names, with a result as complete as a real one:
 // reasons for a verdict, affected indexes for a fake, conditions and requirements for a photo request. indexes are
 // those of the order's catalog context; photos are all the order has.
-func (o *Order) Simulate(mock MockOutcome, texts Texts, indexes []*catalog.PhotoIndex, photos []Photo, now time.Time) {
+func (o *Order) Simulate(
+	mock MockOutcome, words *catalog.Snapshot, indexes []*catalog.PhotoIndex, photos []Photo, now time.Time,
+) {
 	if mock == MockUpdatePhotos {
 		o.enter(UpdatePhotos, now)
-		o.Requested = simulatedRequest(texts, indexes, photos)
+		o.Requested = simulatedRequest(words, indexes, photos)
 		return
 	}
 	o.enter(Completed, now)
 	o.Outcome = Outcome(mock)
-	o.Reasons = simulatedReasons(texts, o.Outcome)
+	o.Reasons = simulatedReasons(words, o.Outcome)
 	if o.Outcome == Fake {
 		o.OutcomeIndexes = simulatedIndexes(photos)
 	}
@@ -123,9 +112,9 @@ var builtInReasons = map[Outcome]text.Text{
 	UnableToVerify: {EN: "Simulated result: the photos do not allow a judgement", JA: "シミュレーション結果：写真からは判定できません"},
 }
 
-func simulatedReasons(texts Texts, outcome Outcome) []CodedText {
+func simulatedReasons(words *catalog.Snapshot, outcome Outcome) []CodedText {
 	var reasons []CodedText
-	all := texts.Reasons(string(outcome))
+	all := words.Reasons(string(outcome))
 	for _, r := range all[:min(simulatedCount, len(all))] {
 		reasons = append(reasons, CodedText{Code: r.Code, Text: r.Text})
 	}
@@ -151,7 +140,7 @@ var (
 )
 
 // simulatedRequest asks for the first index that has a photo, as unclear, and for one that has none, as missing.
-func simulatedRequest(texts Texts, indexes []*catalog.PhotoIndex, photos []Photo) []PhotoRequest {
+func simulatedRequest(words *catalog.Snapshot, indexes []*catalog.PhotoIndex, photos []Photo) []PhotoRequest {
 	sent := make(map[string]bool)
 	for _, p := range photos {
 		sent[p.IndexCode] = true
@@ -167,32 +156,32 @@ func simulatedRequest(texts Texts, indexes []*catalog.PhotoIndex, photos []Photo
 	}
 	var requests []PhotoRequest
 	if unclear != nil {
-		r := request(unclear, condition(texts, "unclear", builtInUnclear))
+		r := request(unclear, condition(words, "unclear", builtInUnclear))
 		r.Comment = "Simulated request: please send a sharper photo."
 		requests = append(requests, r)
 	}
 	if missing != nil {
-		r := request(missing, condition(texts, "missing", builtInMissing))
+		r := request(missing, condition(words, "missing", builtInMissing))
 		requests = append(requests, r)
 	}
 	if requests == nil { // a later catalog has taken every index away
 		requests = []PhotoRequest{{
-			IndexCode: photos[0].IndexCode, Name: texts.FormerIndexName(photos[0].IndexCode), MaxPhotos: 1,
+			IndexCode: photos[0].IndexCode, Name: words.FormerIndexName(photos[0].IndexCode), MaxPhotos: 1,
 		}}
 	}
-	completeRequests(requests, texts)
+	completeRequests(requests, words)
 	return requests
 }
 
 // completeRequests gives every simulated request a condition and a requirement, as reviewers do.
-func completeRequests(requests []PhotoRequest, texts Texts) {
+func completeRequests(requests []PhotoRequest, words *catalog.Snapshot) {
 	for i := range requests {
 		r := &requests[i]
 		if r.Condition == nil {
-			r.Condition = condition(texts, "unclear", builtInUnclear)
+			r.Condition = condition(words, "unclear", builtInUnclear)
 		}
 		if len(r.Requirements) == 0 {
-			r.Requirements = requirements(texts)
+			r.Requirements = requirements(words)
 		}
 	}
 }
@@ -205,18 +194,16 @@ func request(x *catalog.PhotoIndex, condition *CodedText) PhotoRequest {
 	return r
 }
 
-func condition(texts Texts, code string, builtIn text.Text) *CodedText {
-	for _, c := range texts.Conditions() {
-		if c.Code == code {
-			return &CodedText{Code: code, Text: c.Text}
-		}
+func condition(words *catalog.Snapshot, code string, builtIn text.Text) *CodedText {
+	if c := words.Condition(code); c != nil {
+		return &CodedText{Code: code, Text: c.Text}
 	}
 	return &CodedText{Code: code, Text: builtIn}
 }
 
-func requirements(texts Texts) []CodedText {
+func requirements(words *catalog.Snapshot) []CodedText {
 	var coded []CodedText
-	all := texts.Requirements()
+	all := words.Requirements()
 	for _, r := range all[:min(simulatedCount, len(all))] {
 		coded = append(coded, CodedText{Code: r.Code, Text: r.Text})
 	}

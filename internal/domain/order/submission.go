@@ -31,11 +31,15 @@ func NotAwaitingPhotos(status Status) *fault.Error {
 // CheckEntries checks that every entry names a requested index, and then that every entry has one kind of content and
 // no index is both provided and declared unavailable.
 func (s *Submission) CheckEntries(requested []PhotoRequest) error {
+	codes := make([]string, len(requested))
+	for i := range requested {
+		codes[i] = requested[i].IndexCode
+	}
 	for i, e := range s.Entries {
-		if findRequest(requested, e.IndexCode) == nil {
+		if !slices.Contains(codes, e.IndexCode) {
 			return fault.New(fault.Invalid, "photo-index-not-requested",
 				"The photo index "+catalog.ToldCode(e.IndexCode)+" was not requested.").
-				With("requested_index_codes", requestedCodes(requested)).With("field", fmt.Sprintf("photos[%d].index_code", i))
+				With("requested_index_codes", codes).With("field", fmt.Sprintf("photos[%d].index_code", i))
 		}
 	}
 	provided, unable := make(map[string]bool), make(map[string]bool)
@@ -93,21 +97,4 @@ func invalidEntry(i int, rule string) error {
 	field := fmt.Sprintf("photos[%d]", i)
 	return fault.New(fault.Invalid, "invalid-update-photo", "The entry "+field+" "+rule+".").With("field",
 		field).With("rule", rule)
-}
-
-func findRequest(requested []PhotoRequest, code string) *PhotoRequest {
-	for i := range requested {
-		if requested[i].IndexCode == code {
-			return &requested[i]
-		}
-	}
-	return nil
-}
-
-func requestedCodes(requested []PhotoRequest) []string {
-	codes := make([]string, len(requested))
-	for i := range requested {
-		codes[i] = requested[i].IndexCode
-	}
-	return codes
 }

@@ -34,14 +34,6 @@ const (
 // Verdicts are the outcomes that a reviewer gives; canceled is none.
 var Verdicts = []Outcome{Authentic, Fake, UnableToVerify}
 
-// Vocabulary are the coded texts that reviewers choose from.
-type Vocabulary interface {
-	Reason(code string) (*catalog.Reason, bool)
-	Condition(code string) (*catalog.Phrase, bool)
-	Requirement(code string) (*catalog.Phrase, bool)
-	FormerIndexName(code string) text.Text
-}
-
 // Verdict is a reviewer's judgement.
 type Verdict struct {
 	Outcome     Outcome
@@ -52,7 +44,7 @@ type Verdict struct {
 
 // Judge completes the order with the verdict, or refuses it with every problem at once and changes nothing. The texts
 // of the reasons are kept with the order. photos are all the order has.
-func (o *Order) Judge(v *Verdict, words Vocabulary, photos []Photo, now time.Time) error {
+func (o *Order) Judge(v *Verdict, words *catalog.Snapshot, photos []Photo, now time.Time) error {
 	var problems fault.Problems
 	if !slices.Contains(Verdicts, v.Outcome) {
 		problems.Add("outcome", "enum", "must be one of authentic, fake, unable-to-verify")
@@ -78,16 +70,16 @@ func (o *Order) Judge(v *Verdict, words Vocabulary, photos []Photo, now time.Tim
 	return nil
 }
 
-func (v *Verdict) reasons(words Vocabulary, problems *fault.Problems) []CodedText {
+func (v *Verdict) reasons(words *catalog.Snapshot, problems *fault.Problems) []CodedText {
 	if v.Outcome == Fake && len(v.ReasonCodes) == 0 {
 		problems.Add("reason_codes", codeRequired, "is required for the outcome fake")
 	}
 	reasons := make([]CodedText, 0, len(v.ReasonCodes))
 	for i, code := range v.ReasonCodes {
 		field := fmt.Sprintf("reason_codes[%d]", i)
-		reason, ok := words.Reason(code)
+		reason := words.Reason(code)
 		switch {
-		case !ok:
+		case reason == nil:
 			problems.Add(field, codeUnknown, "is not the code of a reason")
 		case reason.Outcome != string(v.Outcome):
 			problems.Add(field, codeOtherOutcome, "is a reason of the outcome "+reason.Outcome)
@@ -171,7 +163,7 @@ type RequestDraft struct {
 // the order's catalog context; an index of the order's own photos may also be asked for when a later catalog has taken
 // it away.
 func (o *Order) Request(
-	drafts []RequestDraft, words Vocabulary, indexes []*catalog.PhotoIndex, photos []Photo, now time.Time,
+	drafts []RequestDraft, words *catalog.Snapshot, indexes []*catalog.PhotoIndex, photos []Photo, now time.Time,
 ) error {
 	var problems fault.Problems
 	if len(drafts) == 0 || len(drafts) > MaxPhotos {
@@ -196,7 +188,7 @@ func (o *Order) Request(
 }
 
 func (d *RequestDraft) resolve(
-	field string, words Vocabulary, indexes []*catalog.PhotoIndex, photos []Photo, problems *fault.Problems,
+	field string, words *catalog.Snapshot, indexes []*catalog.PhotoIndex, photos []Photo, problems *fault.Problems,
 ) PhotoRequest {
 	r := PhotoRequest{
 		IndexCode: d.IndexCode, Comment: d.Comment, ReferencePhotoURL: d.ReferencePhotoURL, MaxPhotos: d.MaxPhotos,
@@ -218,7 +210,7 @@ func (d *RequestDraft) resolve(
 		problems.Add(field+"max_photos", "max", fmt.Sprintf("must be at most %d", MaxPhotos))
 	}
 	if d.Condition != "" {
-		if c, ok := words.Condition(d.Condition); ok {
+		if c := words.Condition(d.Condition); c != nil {
 			r.Condition = &CodedText{Code: c.Code, Text: c.Text}
 		} else {
 			problems.Add(field+"condition", codeUnknown, "is not the code of a condition")
@@ -226,9 +218,9 @@ func (d *RequestDraft) resolve(
 	}
 	for i, code := range d.Requirements {
 		at := fmt.Sprintf("%srequirements[%d]", field, i)
-		q, ok := words.Requirement(code)
+		q := words.Requirement(code)
 		switch {
-		case !ok:
+		case q == nil:
 			problems.Add(at, codeUnknown, "is not the code of a requirement")
 		case slices.Contains(d.Requirements[:i], code):
 			problems.Add(at, codeDuplicate, "is given more than once")

@@ -13,22 +13,16 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 )
 
-// words is a vocabulary in which every code is its own text.
-type words struct{}
+// words is a catalog in which every code is its own text.
+var words = catalog.NewSnapshot(&catalog.Document{
+	Reasons:      []catalog.Reason{reason("authentic:a"), reason("authentic:b"), reason("fake:a")},
+	Conditions:   []catalog.Phrase{{Code: "unclear", Text: text.Text{EN: "unclear"}}},
+	Requirements: []catalog.Phrase{{Code: "sharp", Text: text.Text{EN: "sharp"}}},
+}, 1, nil, nil)
 
-func (words) Reason(code string) (*catalog.Reason, bool) {
-	outcome, _, ok := strings.Cut(code, ":")
-	return &catalog.Reason{Code: code, Outcome: outcome, Text: text.Text{EN: code}}, ok
-}
-
-func (words) Condition(code string) (*catalog.Phrase, bool) { return phrase(code, "unclear") }
-
-func (words) Requirement(code string) (*catalog.Phrase, bool) { return phrase(code, "sharp") }
-
-func (words) FormerIndexName(code string) text.Text { return text.Text{EN: code} }
-
-func phrase(code, known string) (*catalog.Phrase, bool) {
-	return &catalog.Phrase{Code: code, Text: text.Text{EN: code}}, code == known
+func reason(code string) catalog.Reason {
+	outcome, _, _ := strings.Cut(code, ":")
+	return catalog.Reason{Code: code, Outcome: outcome, Text: text.Text{EN: code}}
 }
 
 var (
@@ -126,7 +120,7 @@ func TestJudge(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			o := processing()
-			err := o.Judge(&tt.verdict, words{}, photos, now)
+			err := o.Judge(&tt.verdict, words, photos, now)
 			if got := fields(t, err); !slices.Equal(got, tt.fields) {
 				t.Fatalf("problems of %v, want %v", got, tt.fields)
 			}
@@ -153,7 +147,7 @@ func TestJudge(t *testing.T) {
 	}
 	t.Run("WrongState", func(t *testing.T) {
 		o := &order.Order{Status: order.Queued}
-		if err := o.Judge(&order.Verdict{Outcome: order.Authentic}, words{}, photos,
+		if err := o.Judge(&order.Verdict{Outcome: order.Authentic}, words, photos,
 			now); fault.CodeOf(err) != "invalid-transition" {
 			t.Errorf("got %v, want invalid-transition", err)
 		}
@@ -202,7 +196,7 @@ func TestRequest(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			o := processing()
-			err := o.Request(tt.drafts, words{}, indexes, photos, now)
+			err := o.Request(tt.drafts, words, indexes, photos, now)
 			got := fields(t, err)
 			if len(got) != len(tt.fields) || len(tt.fields) < 10 && !slices.Equal(got, tt.fields) {
 				t.Fatalf("problems of %v, want %v", got, tt.fields)
@@ -225,7 +219,7 @@ func TestRequest(t *testing.T) {
 			{IndexCode: "front"},
 			{IndexCode: "retired"},
 			{IndexCode: "back", MaxPhotos: 7},
-		}, words{}, indexes, photos, now); err != nil {
+		}, words, indexes, photos, now); err != nil {
 			t.Fatal(err)
 		}
 		r := o.Requested

@@ -135,7 +135,7 @@ func (d *Desk) colleagueView(r *http.Request, v *orderPage, theirs *order.KeptDr
 		c.Outcome = theirs.Outcome.Label().In(l)
 	}
 	for _, code := range theirs.ReasonCodes {
-		if reason, ok := d.Service.Catalog().Reason(code); ok {
+		if reason := d.Service.Catalog().Reason(code); reason != nil {
 			c.Reasons = append(c.Reasons, reason.Text.In(l))
 		}
 	}

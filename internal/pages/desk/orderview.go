@@ -268,7 +268,7 @@ func (d *Desk) events(r *http.Request, v *orderPage) []timelineView {
 		}
 		for _, code := range words(e.Details["reason_codes"]) {
 			line := code
-			if reason, ok := d.Service.Catalog().Reason(code); ok {
+			if reason := d.Service.Catalog().Reason(code); reason != nil {
 				line = reason.Text.In(l)
 			}
 			t.Lines = append(t.Lines, line)

@@ -18,8 +18,8 @@ type requestView struct {
 	*orderPage
 	Form         *ui.Form
 	Indexes      []requestIndex
-	Conditions   []*catalog.Phrase
-	Requirements []*catalog.Phrase
+	Conditions   []catalog.Phrase
+	Requirements []catalog.Phrase
 	Error        string // of the form as a whole
 }
 
