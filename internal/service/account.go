@@ -162,12 +162,8 @@ func (s *Service) SetPayloadLocale(ctx context.Context, actor access.Actor, l te
 		return err
 	}
 	return s.store.Update(ctx, func(tx *store.Tx) error {
-		if err := tx.SetAccountLocale(actor.Tenant.AccountID, l); err != nil {
-			return err
-		}
-		return s.record(tx, actor, audit.Event{
-			Code: audit.LocaleChanged, Target: audit.Target{Type: audit.OnAccount, ID: actor.Tenant.AccountID},
-			Metadata: map[string]any{"language": string(l)},
-		})
+		id := actor.Tenant.AccountID
+		return errors.Join(tx.SetAccountLocale(id, l),
+			s.record(tx, actor, accountEvent(audit.LocaleChanged, id, map[string]any{"language": string(l)})))
 	})
 }

@@ -40,10 +40,7 @@ func (s *Service) RecordExport(ctx context.Context, actor access.Actor, what str
 		return err
 	}
 	return s.store.Update(ctx, func(tx *store.Tx) error {
-		return s.record(tx, actor, audit.Event{
-			Code: audit.DataExported, Target: audit.Target{Type: audit.OnAccount, ID: actor.Tenant.AccountID},
-			Metadata: map[string]any{"file": what},
-		})
+		return s.record(tx, actor, accountEvent(audit.DataExported, actor.Tenant.AccountID, map[string]any{"file": what}))
 	})
 }
 
@@ -132,24 +129,33 @@ func keyTarget(k *access.Key) audit.ActionTarget {
 	return audit.ActionTarget{Type: audit.OfKey, ID: k.ID, Name: k.Name}
 }
 
+// eventOn is an event about something of an account, with all of the metadata.
+func eventOn(
+	accountID string, code audit.Code, on audit.TargetType, id string, metadata ...map[string]any,
+) audit.Event {
+	all := make(map[string]any)
+	for _, m := range metadata {
+		maps.Copy(all, m)
+	}
+	return audit.Event{AccountID: accountID, Code: code, Target: audit.Target{Type: on, ID: id}, Metadata: all}
+}
+
+// accountEvent is an event about an account as a whole.
+func accountEvent(code audit.Code, accountID string, metadata map[string]any) audit.Event {
+	return eventOn(accountID, code, audit.OnAccount, accountID, metadata)
+}
+
 // userEvent is an event about a user of an account.
 func userEvent(code audit.Code, u *access.User, metadata map[string]any) audit.Event {
-	e := audit.Event{
-		AccountID: u.AccountID, UserID: u.ID, Code: code, Target: audit.Target{Type: audit.OnUser, ID: u.ID},
-		Metadata: map[string]any{"email": u.Email},
-	}
-	maps.Copy(e.Metadata, metadata)
+	e := eventOn(u.AccountID, code, audit.OnUser, u.ID, map[string]any{"email": u.Email}, metadata)
+	e.UserID = u.ID
 	return e
 }
 
 // orderEvent is an event about an order.
 func orderEvent(code audit.Code, o *order.Order, metadata map[string]any) audit.Event {
-	e := audit.Event{
-		AccountID: o.AccountID, Code: code, Target: audit.Target{Type: audit.OnOrder, ID: o.ID},
-		Metadata: map[string]any{"environment": string(o.Environment), "number": o.Number},
-	}
-	maps.Copy(e.Metadata, metadata)
-	return e
+	of := map[string]any{"environment": string(o.Environment), "number": o.Number}
+	return eventOn(o.AccountID, code, audit.OnOrder, o.ID, of, metadata)
 }
 
 // orderAction is an action on an order of a customer.

@@ -60,10 +60,7 @@ func (s *Service) CreateCaptureLink(
 		if open >= capture.MaxOpen {
 			return capture.LimitReached
 		}
-		if err := tx.InsertCaptureLink(l); err != nil {
-			return err
-		}
-		return s.record(tx, actor, captureEvent(audit.CaptureCreated, l))
+		return errors.Join(tx.InsertCaptureLink(l), s.record(tx, actor, captureEvent(audit.CaptureCreated, l)))
 	})
 	if err != nil {
 		return nil, "", err
@@ -98,19 +95,20 @@ func (s *Service) setCaptureTarget(ctx context.Context, actor access.Actor, l *c
 	return nil
 }
 
-// CaptureRecord is a capture link as its account sees it.
-type CaptureRecord struct {
+// Capture is a capture link as it is now.
+type Capture struct {
 	*capture.Link
 	Status capture.Status
 	Item   order.Classification
-	Photos []CaptureURL // of a submitted link
+	URLs   []CaptureURL     // of a submitted link, for its account
+	Wanted []capture.Wanted // of an open link, for somebody who has its address
 }
 
 // CaptureURL is a photo that a seller took.
 type CaptureURL struct{ IndexCode, URL string }
 
 // CaptureLink returns a link of the actor's tenant, or capture.NotFound.
-func (s *Service) CaptureLink(ctx context.Context, actor access.Actor, id string) (*CaptureRecord, error) {
+func (s *Service) CaptureLink(ctx context.Context, actor access.Actor, id string) (*Capture, error) {
 	if err := actor.Require(access.ViewAccount); err != nil {
 		return nil, err
 	}
@@ -118,13 +116,13 @@ func (s *Service) CaptureLink(ctx context.Context, actor access.Actor, id string
 	if err != nil {
 		return nil, err
 	}
-	r := &CaptureRecord{Link: l, Item: s.captureItem(l), Photos: []CaptureURL{}}
+	r := &Capture{Link: l, Item: s.captureItem(l), URLs: []CaptureURL{}}
 	if r.Status, _, err = s.captureStatus(ctx, l); err != nil {
 		return nil, err
 	}
 	if r.Status == capture.Submitted {
 		for _, p := range l.Photos {
-			r.Photos = append(r.Photos, CaptureURL{p.IndexCode, s.mediaURLs.URL(p.Name)})
+			r.URLs = append(r.URLs, CaptureURL{p.IndexCode, s.mediaURLs.URL(p.Name)})
 		}
 	}
 	return r, nil
@@ -134,7 +132,7 @@ func (s *Service) CaptureLink(ctx context.Context, actor access.Actor, id string
 // one with the id before, unless it is empty.
 func (s *Service) CaptureLinks(
 	ctx context.Context, actor access.Actor, before string, limit int,
-) ([]CaptureRecord, error) {
+) ([]Capture, error) {
 	if err := actor.Require(access.ViewAccount); err != nil {
 		return nil, err
 	}
@@ -142,9 +140,9 @@ func (s *Service) CaptureLinks(
 	if err != nil {
 		return nil, err
 	}
-	records := make([]CaptureRecord, len(links))
+	records := make([]Capture, len(links))
 	for i, l := range links {
-		records[i] = CaptureRecord{Link: l, Item: s.captureItem(l)}
+		records[i] = Capture{Link: l, Item: s.captureItem(l)}
 		if records[i].Status, _, err = s.captureStatus(ctx, l); err != nil {
 			return nil, err
 		}
@@ -203,18 +201,8 @@ func (s *Service) RevokeCaptureLink(ctx context.Context, actor access.Actor, id 
 
 // captureEvent is an event about a capture link.
 func captureEvent(code audit.Code, l *capture.Link) audit.Event {
-	return audit.Event{
-		AccountID: l.AccountID, Code: code, Target: audit.Target{Type: audit.OnCaptureLink, ID: l.ID},
-		Metadata: map[string]any{"environment": string(l.Environment), "external_id": nullable(l.ExternalID)},
-	}
-}
-
-// Capture is what somebody sees who has the address of a capture link.
-type Capture struct {
-	*capture.Link
-	Status capture.Status
-	Item   order.Classification
-	Wanted []capture.Wanted // of an open link
+	of := map[string]any{"environment": string(l.Environment), "external_id": nullable(l.ExternalID)}
+	return eventOn(l.AccountID, code, audit.OnCaptureLink, l.ID, of)
 }
 
 // Capture returns the link with the secret, or capture.NotFound.
@@ -307,10 +295,7 @@ func (s *Service) RemoveCapturePhoto(ctx context.Context, c *Capture, key string
 		if taken == nil {
 			return nil
 		}
-		if err := tx.RemoveCapturePhoto(l, key); err != nil {
-			return err
-		}
-		return tx.ReleasePhotos([]string{taken.Name}, nil)
+		return errors.Join(tx.RemoveCapturePhoto(l, key), tx.ReleasePhotos([]string{taken.Name}, nil))
 	})
 }
 

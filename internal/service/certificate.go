@@ -80,8 +80,7 @@ func (s *Service) certificateOf(o *order.Order, files []order.PhotoFile) *certif
 }
 
 // CertificateNotFound is the refusal of an address that no certificate has.
-var CertificateNotFound = fault.New(fault.NotFound, fault.CodeNotFound, "There is no such certificate.").
-	With("entity", "certificate")
+var CertificateNotFound = fault.Missing("certificate")
 
 // CertificateBroken is the refusal to show a certificate that is not as it was signed.
 var CertificateBroken = fault.New(fault.NotFound, "certificate-broken",
@@ -195,15 +194,15 @@ func (s *Service) revokeIn(ctx context.Context, tx *store.Tx, actor access.Actor
 	if err := tx.RevokeCertificate(id, reason, now); err != nil {
 		return orNotFound(err, certificateRevoked)
 	}
-	if err := tx.AppendTimeline(c.OrderID, &order.TimelineEntry{
-		At: now, Event: "certificate-revoked", Actor: actor, Details: map[string]any{"reason": reason},
-	}); err != nil {
-		return err
-	}
-	return s.recordStaffAction(tx, actor, audit.Action{
-		Code: audit.CertificateRevoked, AccountID: o.AccountID, Details: map[string]any{"reason": reason},
-		Target: audit.ActionTarget{Type: audit.OfCertificate, ID: id, Name: o.Number},
-	})
+	details := map[string]any{"reason": reason}
+	return errors.Join(
+		tx.AppendTimeline(c.OrderID, &order.TimelineEntry{
+			At: now, Event: "certificate-revoked", Actor: actor, Details: details,
+		}),
+		s.recordStaffAction(tx, actor, audit.Action{
+			Code: audit.CertificateRevoked, AccountID: o.AccountID, Details: details,
+			Target: audit.ActionTarget{Type: audit.OfCertificate, ID: id, Name: o.Number},
+		}))
 }
 
 // RevokedCertificates returns the certificates that were taken back last.

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -117,16 +118,15 @@ func (s *Service) grantIn(
 	if err != nil {
 		return 0, err
 	}
-	if err := s.record(tx, actor, creditsEvent(t, amount)); err != nil {
-		return 0, err
-	}
 	details := map[string]any{"environment": string(t.Environment), "amount": amount, "balance": balance, "note": note}
 	if approval != "" {
 		details[approvalDetail] = approval
 	}
-	return balance, s.recordStaffAction(tx, actor, audit.Action{
-		Code: audit.CreditsGranted, AccountID: account.ID, Target: accountTarget(account), Details: details,
-	})
+	return balance, errors.Join(
+		s.record(tx, actor, creditsEvent(t, amount)),
+		s.recordStaffAction(tx, actor, audit.Action{
+			Code: audit.CreditsGranted, AccountID: account.ID, Target: accountTarget(account), Details: details,
+		}))
 }
 
 // SetLowCredits chooses below which Live balance the owners of the actor's account are told, once each time it falls
@@ -139,13 +139,9 @@ func (s *Service) SetLowCredits(ctx context.Context, actor access.Actor, below i
 		return err
 	}
 	return s.store.Update(ctx, func(tx *store.Tx) error {
-		if err := tx.SetLowCredits(actor.Tenant.AccountID, access.Live, below); err != nil {
-			return err
-		}
-		return s.record(tx, actor, audit.Event{
-			Code: audit.LowCreditsSet, Target: audit.Target{Type: audit.OnAccount, ID: actor.Tenant.AccountID},
-			Metadata: map[string]any{"below": below},
-		})
+		id := actor.Tenant.AccountID
+		return errors.Join(tx.SetLowCredits(id, access.Live, below),
+			s.record(tx, actor, accountEvent(audit.LowCreditsSet, id, map[string]any{"below": below})))
 	})
 }
 
@@ -160,10 +156,8 @@ func checkCredits(field string, credits int64) error {
 
 // creditsEvent is an event about a change of a balance that no order has made.
 func creditsEvent(t access.Tenant, amount int64) audit.Event {
-	return audit.Event{
-		AccountID: t.AccountID, Code: audit.CreditsChanged, Target: audit.Target{Type: audit.OnAccount, ID: t.AccountID},
-		Metadata: map[string]any{"environment": string(t.Environment), "amount": amount},
-	}
+	change := map[string]any{"environment": string(t.Environment), "amount": amount}
+	return accountEvent(audit.CreditsChanged, t.AccountID, change)
 }
 
 // Ledger returns a page of the ledger of a tenant, newest first, and its totals.

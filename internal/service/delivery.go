@@ -39,9 +39,9 @@ func (s *Service) Delivery(
 }
 
 func (s *Service) delivery(ctx context.Context, actor access.Actor, id string) (*webhook.Delivery, error) {
-	d, err := byID(ctx, id, s.store.Delivery, webhook.DeliveryNotFound())
+	d, err := byID(ctx, id, s.store.Delivery, webhook.DeliveryNotFound)
 	if err == nil && !actor.Sees(d.Tenant) {
-		return nil, webhook.DeliveryNotFound()
+		return nil, webhook.DeliveryNotFound
 	}
 	return d, err
 }
@@ -100,18 +100,15 @@ func (s *Service) Redeliver(ctx context.Context, actor access.Actor, id string) 
 	}
 	err = s.store.Update(ctx, func(tx *store.Tx) error {
 		if err := tx.Redeliver(d.ID, s.now()); err != nil {
-			return orNotFound(err, webhook.NotRedeliverable())
+			return orNotFound(err, webhook.NotRedeliverable)
 		}
-		if err := s.record(tx, actor, audit.Event{
-			AccountID: d.AccountID, Code: audit.Redelivered, Target: audit.Target{Type: audit.OnDelivery, ID: d.ID},
-			Metadata: map[string]any{"environment": string(d.Environment), "event": string(d.Event)},
-		}); err != nil {
-			return err
-		}
-		return s.recordStaffAction(tx, actor, audit.Action{
-			Code: audit.DeliveryRedelivered, AccountID: d.AccountID,
-			Target: audit.ActionTarget{Type: audit.OfDelivery, ID: d.ID, Name: string(d.Event)},
-		})
+		of := map[string]any{"environment": string(d.Environment), "event": string(d.Event)}
+		return errors.Join(
+			s.record(tx, actor, eventOn(d.AccountID, audit.Redelivered, audit.OnDelivery, d.ID, of)),
+			s.recordStaffAction(tx, actor, audit.Action{
+				Code: audit.DeliveryRedelivered, AccountID: d.AccountID,
+				Target: audit.ActionTarget{Type: audit.OfDelivery, ID: d.ID, Name: string(d.Event)},
+			}))
 	})
 	if err == nil {
 		s.onDeliveries()
@@ -163,17 +160,16 @@ func (s *Service) redeliverAll(
 		if n == 0 {
 			return nil
 		}
+		details := map[string]any{"deliveries": n}
 		if accountID != "" { // else an administrator sends those of all accounts
-			if err := s.record(tx, actor, audit.Event{
-				AccountID: accountID, Code: audit.Redelivered, Target: audit.Target{Type: audit.OnDelivery},
-				Metadata: map[string]any{"deliveries": n},
-			}); err != nil {
+			e := eventOn(accountID, audit.Redelivered, audit.OnDelivery, "", details)
+			if err := s.record(tx, actor, e); err != nil {
 				return err
 			}
 		}
 		return s.recordStaffAction(tx, actor, audit.Action{
 			Code: audit.DeliveriesRedelivered, AccountID: accountID, Target: audit.ActionTarget{Type: audit.OfDelivery},
-			Details: map[string]any{"deliveries": n},
+			Details: details,
 		})
 	})
 	return n, err

@@ -114,7 +114,7 @@ func TestRedeliver(t *testing.T) {
 			t.Errorf("redelivery to a deleted endpoint: %v", err)
 		}
 		for _, id := range []string{"", "x", uuid7.New()} {
-			if _, _, err := s.Service.Delivery(ctx, access.Operator, id); !errors.Is(err, webhook.DeliveryNotFound()) {
+			if _, _, err := s.Service.Delivery(ctx, access.Operator, id); !errors.Is(err, webhook.DeliveryNotFound) {
 				t.Errorf("delivery %q: %v", id, err)
 			}
 		}

@@ -7,19 +7,12 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/store"
 )
-
-// Database is what the database tells of itself.
-type Database struct {
-	Engine  string // with its version
-	Schema  int64  // version of the schema
-	Bytes   int64  // of the database as a whole
-	Latency time.Duration
-}
 
 // Health is how the service is now. What could not be reached has its error; the rest is still there.
 type Health struct {
-	Database      *Database
+	Database      *store.SystemFacts
 	DatabaseError error
 	MediaError    error
 	MediaLatency  time.Duration
@@ -54,11 +47,10 @@ func (s *Service) Health(ctx context.Context, actor access.Actor) (*Health, erro
 }
 
 func (s *Service) databaseHealth(ctx context.Context, h *Health) error {
-	facts, err := s.store.SystemFacts(ctx, time.Now)
-	if err != nil {
+	var err error
+	if h.Database, err = s.store.SystemFacts(ctx, time.Now); err != nil {
 		return err
 	}
-	h.Database = (*Database)(facts)
 	if h.Orders, err = s.store.OrderCounts(ctx, access.Live); err != nil {
 		return err
 	}

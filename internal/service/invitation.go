@@ -55,20 +55,16 @@ func (s *Service) Invite(
 			return err
 		}
 		mail := letter.Invite(account.Locale, account.Name, role, actor.Name, address, access.InvitationLife)
-		if err := s.PostLetter(tx, accountID, email, mail, l); err != nil {
-			return err
-		}
-		return s.record(tx, actor, invitationEvent(audit.UserInvited, l))
+		return errors.Join(
+			s.PostLetter(tx, accountID, email, mail, l), s.record(tx, actor, invitationEvent(audit.UserInvited, l)),
+		)
 	})
 	return s.unlessMailed(address), s.afterMail(err)
 }
 
 // invitationEvent is an event about an invitation to an account.
 func invitationEvent(code audit.Code, l *access.Link) audit.Event {
-	return audit.Event{
-		AccountID: l.AccountID, Code: code, Target: audit.Target{Type: audit.OnInvitation, ID: l.ID},
-		Metadata: map[string]any{"email": l.Email, "role": l.Role},
-	}
+	return eventOn(l.AccountID, code, audit.OnInvitation, l.ID, map[string]any{"email": l.Email, "role": l.Role})
 }
 
 // InviteAgain replaces an open invitation by another link for the same email and role. It returns what Invite does, and
@@ -191,10 +187,9 @@ func (s *Service) inviteStaffIn(
 		return "", err
 	}
 	mail := letter.InviteStaff(cmp.Or(actor.Origin.Locale, text.English), role, actor.Name, address, access.InvitationLife)
-	if err := s.PostLetter(tx, "", email, mail, l); err != nil {
-		return "", err
-	}
-	return address, s.recordStaffAction(tx, actor, invitationAction(audit.StaffInvited, l))
+	return address, errors.Join(
+		s.PostLetter(tx, "", email, mail, l), s.recordStaffAction(tx, actor, invitationAction(audit.StaffInvited, l)),
+	)
 }
 
 func invitationAction(code audit.ActionCode, l *access.Link) audit.Action {

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -102,10 +103,7 @@ func (s *Service) CreateKey(ctx context.Context, actor access.Actor, n NewKey) (
 		if err := tx.InsertKey(k, access.HashSecretKey(secretKey)); err != nil {
 			return err
 		}
-		if err := tx.AppendEvent(keyEvent(audit.KeyCreated, k, actor, k.CreatedBy, now)); err != nil {
-			return err
-		}
-		return s.recordKeyAction(tx, actor, audit.ActionKeyCreated, k, map[string]any{
+		return s.recordKey(tx, actor, audit.KeyCreated, k, k.CreatedBy, nil, map[string]any{
 			"environment": string(k.Environment), "scopes": k.Scopes, "limits": k.Limits, "networks": k.Networks.Texts(),
 		})
 	})
@@ -168,20 +166,13 @@ func (s *Service) RenameKey(ctx context.Context, actor access.Actor, id, name st
 		if old == name {
 			return nil
 		}
-		if err := tx.RenameKey(k.ID, name); err != nil {
-			return err
-		}
 		userID, err := userFor(ctx, tx, actor, k.AccountID)
 		if err != nil {
 			return err
 		}
 		k.Name = name
-		e := keyEvent(audit.KeyRenamed, k, actor, userID, s.now())
-		e.Metadata["old_name"], e.Metadata["new_name"] = old, name
-		if err := tx.AppendEvent(e); err != nil {
-			return err
-		}
-		return s.recordKeyAction(tx, actor, audit.ActionKeyRenamed, k, map[string]any{"old_name": old})
+		return errors.Join(tx.RenameKey(k.ID, name), s.recordKey(tx, actor, audit.KeyRenamed, k, userID,
+			map[string]any{"old_name": old, "new_name": name}, map[string]any{"old_name": old}))
 	})
 }
 
@@ -196,15 +187,10 @@ func (s *Service) SetKeyLimits(ctx context.Context, actor access.Actor, id strin
 		return err
 	}
 	return s.changeKey(ctx, actor, id, func(tx *store.Tx, k *access.Key) error {
-		if err := tx.SetKeyLimits(k.ID, limits); err != nil {
-			return err
-		}
-		e := keyEvent(audit.KeyLimited, k, actor, "", s.now())
-		e.Metadata["limits"] = limits
-		if err := tx.AppendEvent(e); err != nil {
-			return err
-		}
-		return s.recordKeyAction(tx, actor, audit.ActionKeyLimited, k, map[string]any{"limits": limits})
+		change := map[string]any{"limits": limits}
+		return errors.Join(
+			tx.SetKeyLimits(k.ID, limits), s.recordKey(tx, actor, audit.KeyLimited, k, "", change, change),
+		)
 	})
 }
 
@@ -215,15 +201,10 @@ func (s *Service) SetKeyNetworks(ctx context.Context, actor access.Actor, id str
 		return err
 	}
 	return s.changeKey(ctx, actor, id, func(tx *store.Tx, k *access.Key) error {
-		if err := tx.SetKeyNetworks(k.ID, networks); err != nil {
-			return err
-		}
-		e := keyEvent(audit.KeyNetworksSet, k, actor, "", s.now())
-		e.Metadata["networks"] = networks.Texts()
-		if err := tx.AppendEvent(e); err != nil {
-			return err
-		}
-		return s.recordKeyAction(tx, actor, audit.ActionKeyNetworks, k, map[string]any{"networks": networks.Texts()})
+		change := map[string]any{"networks": networks.Texts()}
+		return errors.Join(
+			tx.SetKeyNetworks(k.ID, networks), s.recordKey(tx, actor, audit.KeyNetworksSet, k, "", change, change),
+		)
 	})
 }
 
@@ -267,36 +248,29 @@ func (s *Service) RevokeKey(ctx context.Context, actor access.Actor, id string) 
 			return err
 		}
 		k.RevokedAt = &now
-		if err := tx.DropPendingDeliveriesOfKey(k.ID); err != nil {
-			return err
-		}
 		userID, err := userFor(ctx, tx, actor, k.AccountID)
 		if err != nil {
 			return err
 		}
-		if err := tx.AppendEvent(keyEvent(audit.KeyRevoked, k, actor, userID, now)); err != nil {
-			return err
-		}
-		return s.recordKeyAction(tx, actor, audit.ActionKeyRevoked, k, map[string]any{"environment": string(k.Environment)})
+		details := map[string]any{"environment": string(k.Environment)}
+		return errors.Join(tx.DropPendingDeliveriesOfKey(k.ID),
+			s.recordKey(tx, actor, audit.KeyRevoked, k, userID, nil, details))
 	})
 	s.keysChanged(err)
 	return k, err
 }
 
-func (s *Service) recordKeyAction(
-	tx *store.Tx, actor access.Actor, code audit.ActionCode, k *access.Key, details map[string]any,
+// recordKey writes what was done to a key to the log of its account, with the metadata and on behalf of a user, and to
+// that of administration, which has the same code for it, with the details.
+func (s *Service) recordKey(
+	tx *store.Tx, actor access.Actor, code audit.Code, k *access.Key, userID string, metadata, details map[string]any,
 ) error {
-	return s.recordStaffAction(
-		tx, actor, audit.Action{Code: code, AccountID: k.AccountID, Target: keyTarget(k), Details: details},
-	)
-}
-
-func keyEvent(code audit.Code, k *access.Key, actor access.Actor, userID string, at time.Time) *audit.Event {
-	return &audit.Event{
-		AccountID: k.AccountID, UserID: userID, At: at, Code: code, Actor: audit.By(actor),
-		Target:   audit.Target{Type: audit.OnAPIKey, ID: k.ID},
-		Metadata: map[string]any{"name": k.Name, "environment": string(k.Environment), "scopes": k.Scopes},
-	}
+	of := map[string]any{"name": k.Name, "environment": string(k.Environment), "scopes": k.Scopes}
+	e := eventOn(k.AccountID, code, audit.OnAPIKey, k.ID, of, metadata)
+	e.UserID, e.At, e.Actor = userID, s.now(), audit.By(actor)
+	return errors.Join(tx.AppendEvent(&e), s.recordStaffAction(tx, actor, audit.Action{
+		Code: audit.ActionCode(code), AccountID: k.AccountID, Target: keyTarget(k), Details: details,
+	}))
 }
 
 const (

@@ -194,10 +194,8 @@ func (s *Service) CancelOrder(ctx context.Context, actor access.Actor, id, note 
 		return nil, err
 	}
 	return s.endOrder(ctx, actor, id, order.Cancel, note, func(tx *store.Tx, o *order.Order) error {
-		if err := s.record(tx, actor, orderEvent(audit.OrderCancel, o, nil)); err != nil {
-			return err
-		}
-		return s.recordStaffAction(tx, actor, orderAction(audit.OrderCanceled, o, withNote(nil, note)))
+		return errors.Join(s.record(tx, actor, orderEvent(audit.OrderCancel, o, nil)),
+			s.recordStaffAction(tx, actor, orderAction(audit.OrderCanceled, o, withNote(nil, note))))
 	})
 }
 

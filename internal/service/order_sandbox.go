@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
@@ -32,10 +33,8 @@ func (s *Service) CreateTestOrder(
 	}
 	// Orders are written many at a time, for programs: that a person has made this one is written down after it.
 	return receipt.ID, s.store.Update(ctx, func(tx *store.Tx) error {
-		return s.record(tx, actor, audit.Event{
-			AccountID: k.AccountID, Code: audit.OrderCreated, Target: audit.Target{Type: audit.OnOrder, ID: receipt.ID},
-			Metadata: map[string]any{"environment": string(access.Test)},
-		})
+		return s.record(tx, actor, eventOn(k.AccountID, audit.OrderCreated, audit.OnOrder, receipt.ID,
+			map[string]any{"environment": string(access.Test)}))
 	})
 }
 
@@ -64,10 +63,8 @@ func (s *Service) SimulateState(
 		if err := o.SimulateState(to, drafts, s.Catalog(), s.PhotoIndexes(o), photos, now); err != nil {
 			return err
 		}
-		if err := s.saveMove(ctx, tx, o, actor, nil); err != nil {
-			return err
-		}
-		return s.record(tx, actor, orderEvent(audit.OrderSimulated, o, map[string]any{"state": string(to)}))
+		return errors.Join(s.saveMove(ctx, tx, o, actor, nil),
+			s.record(tx, actor, orderEvent(audit.OrderSimulated, o, map[string]any{"state": string(to)})))
 	})
 }
 
@@ -78,17 +75,15 @@ func (s *Service) SimulateDelay(ctx context.Context, actor access.Actor, id stri
 			return nil
 		}
 		o.MarkedLate, o.UpdatedAt = late, now
-		if err := tx.UpdateOrder(o); err != nil {
-			return err
-		}
 		event := "marked-delayed"
 		if !late {
 			event = "marked-punctual"
 		}
-		if err := tx.AppendTimeline(o.ID, &order.TimelineEntry{At: now, Event: event, Actor: actor}); err != nil {
-			return err
-		}
-		return s.record(tx, actor, orderEvent(audit.OrderSimulated, o, map[string]any{"state": event}))
+		return errors.Join(
+			tx.UpdateOrder(o),
+			tx.AppendTimeline(o.ID, &order.TimelineEntry{At: now, Event: event, Actor: actor}),
+			s.record(tx, actor, orderEvent(audit.OrderSimulated, o, map[string]any{"state": event})),
+		)
 	})
 	return err
 }

@@ -197,15 +197,11 @@ func (s *Service) EraseAccount(
 		if err := s.eraseAgreedPrices(tx, rows, a.Name); err != nil {
 			return nil, err
 		}
-		if err := tx.EraseAccount(rows, accountID, s.now()); err != nil {
-			return nil, err
-		}
-		if err := tx.EraseStaffLog(rows, accountID); err != nil {
-			return nil, err
-		}
-		return nil, s.recordStaffAction(tx, actor, audit.Action{
-			Code: audit.AccountErased, AccountID: accountID, Target: audit.ActionTarget{Type: audit.OfAccount, ID: accountID},
-		})
+		return nil, errors.Join(
+			tx.EraseAccount(rows, accountID, s.now()), tx.EraseStaffLog(rows, accountID),
+			s.recordStaffAction(tx, actor, audit.Action{
+				Code: audit.AccountErased, AccountID: accountID, Target: audit.ActionTarget{Type: audit.OfAccount, ID: accountID},
+			}))
 	}); err != nil {
 		return nil, err
 	}
@@ -334,15 +330,11 @@ func (s *Service) ExportAccount(ctx context.Context, actor access.Actor, a *acce
 		return err
 	}
 	if err := s.store.Update(ctx, func(tx *store.Tx) error {
-		if err := s.record(tx, actor, audit.Event{
-			AccountID: a.ID, Code: audit.DataExported, Target: audit.Target{Type: audit.OnAccount, ID: a.ID},
-			Metadata: map[string]any{"file": "everything"},
-		}); err != nil {
-			return err
-		}
-		return s.recordStaffAction(tx, actor, audit.Action{
-			Code: audit.AccountExported, AccountID: a.ID, Target: accountTarget(a),
-		})
+		return errors.Join(
+			s.record(tx, actor, accountEvent(audit.DataExported, a.ID, map[string]any{"file": "everything"})),
+			s.recordStaffAction(tx, actor, audit.Action{
+				Code: audit.AccountExported, AccountID: a.ID, Target: accountTarget(a),
+			}))
 	}); err != nil {
 		return err
 	}

@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/store"
-	"golang.org/x/sync/errgroup"
 )
 
 // MaxUploadFiles is how many files one upload may hold.
@@ -101,7 +102,7 @@ func (s *Service) discardFiles(ctx context.Context, rows []photo.Stored) {
 	}
 }
 
-var errPhotoNotFound = fault.New(fault.NotFound, fault.CodeNotFound, "There is no such photo.").With("entity", "photo")
+var errPhotoNotFound = fault.Missing("photo")
 
 // Photo returns what is known of an uploaded photo to an actor who may see it: staff see all, account users those of
 // their account.

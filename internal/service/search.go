@@ -29,7 +29,7 @@ type Found struct {
 	Delivery  *webhook.Delivery // nil: none
 	Request   *requestlog.Entry // nil: none
 	Endpoints []*webhook.Endpoint
-	Link      *CaptureRecord // nil: none
+	Link      *Capture // nil: none
 }
 
 // Search looks in the actor's tenant for orders with the id, number or external id; for the delivery, request, endpoint

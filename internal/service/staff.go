@@ -1,7 +1,6 @@
 package service
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/letter"
 	"github.com/assayhq/assay/internal/domain/order"
-	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/service/signin"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/uuid7"
@@ -192,19 +190,9 @@ func lockStaff(tx *store.Tx, ids ...string) (map[string]*access.Staff, error) {
 
 func isAdministrator(who *access.Staff) bool { return who.Active() && who.Role.Includes(access.Admin) }
 
-// notifyStaff writes to a staff user whose credentials somebody else has changed.
-func (s *Service) notifyStaff(
-	tx *store.Tx, who *access.Staff, actor access.Actor, write func(l text.Locale, settings string) letter.Letter,
-) error {
-	locale := cmp.Or(actor.Origin.Locale, text.English)
-	return s.PostLetter(tx, "", who.Email, write(locale, s.publicURL+"/desk/me"), nil)
-}
-
-// notifyTokenChange tells a staff user that their token has changed.
-func (s *Service) notifyTokenChange(tx *store.Tx, who *access.Staff, actor access.Actor, made bool) error {
-	return s.notifyStaff(tx, who, actor, func(l text.Locale, settings string) letter.Letter {
-		return letter.ChangedToken(l, who.Email, made, s.now(), settings)
-	})
+// notifyStaff writes to a staff user whose credentials were changed.
+func (s *Service) notifyStaff(tx *store.Tx, who *access.Staff, actor access.Actor, kind letter.Kind) error {
+	return s.SignIn(access.Desk).Notify(tx, who.Person(), actor.Origin, kind, nil)
 }
 
 // changeActive is changeStaff for changes of somebody who has not left, and records the change.
@@ -242,14 +230,12 @@ func (s *Service) DeactivateStaff(ctx context.Context, actor access.Actor, id st
 		if _, err := tx.DeactivateStaff(who.ID, s.now()); err != nil {
 			return err
 		}
-		if err := errors.Join(
+		return errors.Join(
 			tx.RevokeStaffToken(who.ID), tx.DeletePasskeys(access.Desk, who.ID), tx.DeleteResets(access.Desk, who.ID),
 			tx.DeleteInvitationsBy(access.Desk, who.ID), tx.ForgetDevices(access.Desk, who.ID),
 			tx.WithdrawApprovalsOf(who.ID, s.now()), signin.EndSessions(tx, access.Desk, who.ID),
-		); err != nil {
-			return err
-		}
-		return s.recordStaffAction(tx, actor, audit.Action{Code: audit.StaffDeactivated, Target: staffTarget(who)})
+			s.recordStaffAction(tx, actor, audit.Action{Code: audit.StaffDeactivated, Target: staffTarget(who)}),
+		)
 	})
 	if err != nil {
 		return nil, err
@@ -289,16 +275,13 @@ func (s *Service) ReactivateStaff(ctx context.Context, actor access.Actor, id st
 				return err
 			}
 		}
-		if err := errors.Join( // what was added in the very moment of their deactivation ends, too
+		return errors.Join( // what was added in the very moment of their deactivation ends, too
 			tx.ReactivateStaff(who.ID), tx.SetPassword(access.Desk, who.ID, hash), tx.RevokeStaffToken(who.ID),
 			tx.DeletePasskeys(access.Desk, who.ID), tx.DeleteResets(access.Desk, who.ID),
 			signin.EndSessions(tx, access.Desk, who.ID),
-		); err != nil {
-			return err
-		}
-		return s.recordStaffAction(tx, actor, audit.Action{
-			Code: audit.StaffReactivated, Target: staffTarget(who), Details: map[string]any{"role": string(who.Role)},
-		})
+			s.recordStaffAction(tx, actor, audit.Action{
+				Code: audit.StaffReactivated, Target: staffTarget(who), Details: map[string]any{"role": string(who.Role)},
+			}))
 	})
 	if err != nil {
 		return nil, "", err
@@ -358,16 +341,13 @@ func (s *Service) changeRoleIn(tx *store.Tx, actor access.Actor, who *access.Sta
 	case who.ID == actor.ID:
 		return ownAccess
 	}
-	if err := errors.Join(
-		tx.SetStaffRole(who.ID, role), tx.DeleteInvitationsBy(access.Desk, who.ID),
-		tx.WithdrawApprovalsOf(who.ID, s.now()), signin.EndSessions(tx, access.Desk, who.ID),
-	); err != nil {
-		return err
-	}
 	from := who.Role
 	who.Role = role
-	return s.recordStaffAction(tx, actor, audit.Action{
-		Code: audit.StaffRoleChanged, Target: staffTarget(who),
-		Details: map[string]any{"from": string(from), "to": string(role)},
-	})
+	return errors.Join(
+		tx.SetStaffRole(who.ID, role), tx.DeleteInvitationsBy(access.Desk, who.ID),
+		tx.WithdrawApprovalsOf(who.ID, s.now()), signin.EndSessions(tx, access.Desk, who.ID),
+		s.recordStaffAction(tx, actor, audit.Action{
+			Code: audit.StaffRoleChanged, Target: staffTarget(who),
+			Details: map[string]any{"from": string(from), "to": string(role)},
+		}))
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/letter"
-	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/service/signin"
 	"github.com/assayhq/assay/internal/store"
 )
@@ -31,10 +30,7 @@ func (s *Service) RotateStaffToken(
 ) (*access.Staff, string, error) {
 	token, kept := s.newStaffToken(networks)
 	who, err := s.changeActive(ctx, actor, id, audit.StaffTokenMade, func(tx *store.Tx, who *access.Staff) error {
-		if err := tx.SetStaffToken(who.ID, kept); err != nil {
-			return err
-		}
-		return s.notifyTokenChange(tx, who, actor, true)
+		return errors.Join(tx.SetStaffToken(who.ID, kept), s.notifyStaff(tx, who, actor, letter.TokenMade))
 	})
 	if err != nil {
 		return nil, "", err
@@ -56,13 +52,10 @@ func (s *Service) RotateOwnToken(
 	token, kept := s.newStaffToken(networks)
 	actor := who.Actor(from)
 	err = s.store.Update(ctx, func(tx *store.Tx) error {
-		if err := tx.SetStaffToken(who.ID, kept); err != nil {
-			return err
-		}
-		if err := s.notifyTokenChange(tx, who, actor, true); err != nil {
-			return err
-		}
-		return s.recordStaffAction(tx, actor, audit.Action{Code: audit.StaffTokenMade, Target: staffTarget(who)})
+		return errors.Join(
+			tx.SetStaffToken(who.ID, kept), s.notifyStaff(tx, who, actor, letter.TokenMade),
+			s.recordStaffAction(tx, actor, audit.Action{Code: audit.StaffTokenMade, Target: staffTarget(who)}),
+		)
 	})
 	return token, s.afterMail(err)
 }
@@ -70,10 +63,7 @@ func (s *Service) RotateOwnToken(
 // RevokeStaffToken takes the token for the desk API from a staff user, at once.
 func (s *Service) RevokeStaffToken(ctx context.Context, actor access.Actor, id string) (*access.Staff, error) {
 	return s.changeActive(ctx, actor, id, audit.StaffTokenRevoked, func(tx *store.Tx, who *access.Staff) error {
-		if err := tx.RevokeStaffToken(who.ID); err != nil {
-			return err
-		}
-		return s.notifyTokenChange(tx, who, actor, false)
+		return errors.Join(tx.RevokeStaffToken(who.ID), s.notifyStaff(tx, who, actor, letter.TokenRevoked))
 	})
 }
 
@@ -85,15 +75,11 @@ func (s *Service) ResetStaffPassword(
 	password := access.NewPassword()
 	hash := access.HashPassword(password)
 	who, err := s.changeActive(ctx, actor, id, audit.StaffPasswordReset, func(tx *store.Tx, who *access.Staff) error {
-		if err := errors.Join(
+		return errors.Join(
 			tx.SetPassword(access.Desk, who.ID, hash), tx.DeleteResets(access.Desk, who.ID),
 			tx.RevokeStaffToken(who.ID), tx.ForgetDevices(access.Desk, who.ID), signin.EndSessions(tx, access.Desk, who.ID),
-		); err != nil {
-			return err
-		}
-		return s.notifyStaff(tx, who, actor, func(l text.Locale, _ string) letter.Letter {
-			return letter.ChangedPassword(l, access.Desk, who.Email, s.now(), s.publicURL+"/desk/forgot")
-		})
+			s.notifyStaff(tx, who, actor, letter.PasswordChanged),
+		)
 	})
 	if err != nil {
 		return nil, "", err
@@ -105,12 +91,9 @@ func (s *Service) ResetStaffPassword(
 // and they get a mail.
 func (s *Service) ResetStaffFactors(ctx context.Context, actor access.Actor, id string) (*access.Staff, error) {
 	return s.changeActive(ctx, actor, id, audit.StaffFactorReset, func(tx *store.Tx, who *access.Staff) error {
-		if err := signin.RemoveFactors(tx, access.Desk, who.ID); err != nil {
-			return err
-		}
-		return s.notifyStaff(tx, who, actor, func(l text.Locale, settings string) letter.Letter {
-			return letter.ChangedSecondFactor(l, access.Desk, who.Email, false, s.now(), settings)
-		})
+		return errors.Join(
+			signin.RemoveFactors(tx, access.Desk, who.ID), s.notifyStaff(tx, who, actor, letter.FactorOff),
+		)
 	})
 }
 

@@ -69,12 +69,10 @@ func (s *Service) ChangeRole(ctx context.Context, actor access.Actor, userID str
 				return err
 			}
 		}
-		if err := tx.SetUserRole(accountID, userID, role); err != nil {
-			return err
-		}
-		return s.record(tx, actor, userEvent(audit.RoleChanged, u, map[string]any{
-			"from": string(u.Role), "to": string(role),
-		}))
+		change := map[string]any{"from": string(u.Role), "to": string(role)}
+		return errors.Join(
+			tx.SetUserRole(accountID, userID, role), s.record(tx, actor, userEvent(audit.RoleChanged, u, change)),
+		)
 	})
 	return err
 }
@@ -84,16 +82,12 @@ func (s *Service) ChangeRole(ctx context.Context, actor access.Actor, userID str
 func (s *Service) RemoveUser(ctx context.Context, actor access.Actor, userID string) error {
 	accountID := actor.Tenant.AccountID
 	_, err := s.changeUser(ctx, actor, accountID, userID, true, func(tx *store.Tx, u *access.User) error {
-		if err := tx.RemoveUser(accountID, userID, s.now()); err != nil {
-			return err
-		}
-		if err := errors.Join(
+		return errors.Join(
+			tx.RemoveUser(accountID, userID, s.now()),
 			tx.DeleteResets(access.Portal, userID), tx.DeleteInvitationsBy(access.Portal, userID),
 			tx.ForgetDevices(access.Portal, userID), signin.RemoveFactors(tx, access.Portal, userID),
-		); err != nil {
-			return err
-		}
-		return s.record(tx, actor, userEvent(audit.UserRemoved, u, map[string]any{"role": string(u.Role)}))
+			s.record(tx, actor, userEvent(audit.UserRemoved, u, map[string]any{"role": string(u.Role)})),
+		)
 	})
 	return err
 }
@@ -107,19 +101,11 @@ func (s *Service) ResetUserFactors(
 		return nil, OwnFactors
 	}
 	return s.changeUser(ctx, actor, accountID, userID, false, func(tx *store.Tx, u *access.User) error {
-		if err := signin.RemoveFactors(tx, access.Portal, userID); err != nil {
-			return err
-		}
-		account, err := tx.Account(ctx, accountID)
-		if err != nil {
-			return err
-		}
-		mail := letter.ChangedSecondFactor(account.Locale, access.Portal, u.Email, false, s.now(),
-			s.publicURL+"/portal/settings")
-		if err := s.PostLetter(tx, accountID, u.Email, mail, nil); err != nil {
-			return err
-		}
-		return s.recordReset(tx, actor, u, audit.UserFactorsReset, audit.UserFactorReset)
+		return errors.Join(
+			signin.RemoveFactors(tx, access.Portal, userID),
+			s.SignIn(access.Portal).Notify(tx, u.Person(), access.Origin{}, letter.FactorOff, nil), // in the account's language
+			s.recordReset(tx, actor, u, audit.UserFactorsReset, audit.UserFactorReset),
+		)
 	})
 }
 
@@ -149,10 +135,8 @@ func (s *Service) ResetUserPassword(
 			return err
 		}
 		mail := letter.MadeReset(account.Locale, u.Email, name, address, access.ResetLife)
-		if err := s.PostLetter(tx, accountID, u.Email, mail, l); err != nil {
-			return err
-		}
-		return s.recordReset(tx, actor, u, audit.UserReset, audit.UserPasswordReset)
+		return errors.Join(s.PostLetter(tx, accountID, u.Email, mail, l),
+			s.recordReset(tx, actor, u, audit.UserReset, audit.UserPasswordReset))
 	})
 	if actor.Kind == access.ByUser {
 		address = s.unlessMailed(address)
@@ -164,10 +148,8 @@ func (s *Service) ResetUserPassword(
 func (s *Service) recordReset(
 	tx *store.Tx, actor access.Actor, u *access.User, event audit.Code, action audit.ActionCode,
 ) error {
-	if err := s.record(tx, actor, userEvent(event, u, nil)); err != nil {
-		return err
-	}
-	return s.recordStaffAction(tx, actor, audit.Action{Code: action, AccountID: u.AccountID, Target: userTarget(u)})
+	return errors.Join(s.record(tx, actor, userEvent(event, u, nil)),
+		s.recordStaffAction(tx, actor, audit.Action{Code: action, AccountID: u.AccountID, Target: userTarget(u)}))
 }
 
 // UserByEmail returns an account user by the email.

@@ -2,7 +2,7 @@ package service
 
 import (
 	"context"
-	"maps"
+	"errors"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
@@ -89,12 +89,8 @@ func (s *Service) CreateEndpoint(
 
 // endpointEvent is an event about an endpoint. Its address may hold a secret: it is not told.
 func endpointEvent(code audit.Code, e *webhook.Endpoint, metadata map[string]any) audit.Event {
-	x := audit.Event{
-		AccountID: e.AccountID, Code: code, Target: audit.Target{Type: audit.OnWebhook, ID: e.ID},
-		Metadata: map[string]any{"name": nullable(e.Name), "environment": string(e.Environment)},
-	}
-	maps.Copy(x.Metadata, metadata)
-	return x
+	of := map[string]any{"name": nullable(e.Name), "environment": string(e.Environment)}
+	return eventOn(e.AccountID, code, audit.OnWebhook, e.ID, of, metadata)
 }
 
 // insertEndpoint adds an endpoint, unless its key has one with the same URL or has as many as it may have.
@@ -108,11 +104,11 @@ func insertEndpoint(ctx context.Context, tx *store.Tx, e *webhook.Endpoint, cano
 	}
 	for _, x := range existing {
 		if webhook.CanonicalURL(x.URL) == canonicalURL {
-			return webhook.AlreadyExists()
+			return webhook.AlreadyExists
 		}
 	}
 	if len(existing) >= webhook.MaxEndpoints {
-		return webhook.LimitReached()
+		return webhook.LimitReached
 	}
 	return tx.InsertEndpoint(e, canonicalURL)
 }
@@ -154,9 +150,9 @@ func (s *Service) Endpoint(ctx context.Context, actor access.Actor, id string) (
 	if err := actor.Require(access.ViewAccount); err != nil {
 		return nil, err
 	}
-	e, err := byID(ctx, id, s.store.Endpoint, webhook.NotFound())
+	e, err := byID(ctx, id, s.store.Endpoint, webhook.NotFound)
 	if err == nil && (!actor.Sees(e.Tenant) || actor.Kind == access.ByAPIKey && e.APIKeyID != actor.ID) {
-		return nil, webhook.NotFound()
+		return nil, webhook.NotFound
 	}
 	return e, err
 }
@@ -187,12 +183,10 @@ func (s *Service) DeleteEndpoint(ctx context.Context, actor access.Actor, id str
 		return err
 	}
 	err = s.store.Update(ctx, func(tx *store.Tx) error {
-		if err := tx.DeleteEndpoint(e.APIKeyID, e.ID, s.now()); err != nil {
-			return err
-		}
-		return s.record(tx, actor, endpointEvent(audit.WebhookDeleted, e, nil))
+		return errors.Join(tx.DeleteEndpoint(e.APIKeyID, e.ID, s.now()),
+			s.record(tx, actor, endpointEvent(audit.WebhookDeleted, e, nil)))
 	})
-	return orNotFound(err, webhook.NotFound())
+	return orNotFound(err, webhook.NotFound)
 }
 
 // RotateSecret gives an endpoint another signing secret, which is told once. Deliveries are signed with the one it had
@@ -204,19 +198,17 @@ func (s *Service) RotateSecret(
 		return nil, "", err
 	}
 	if e.OAuth != nil {
-		return nil, "", webhook.NotHMAC()
+		return nil, "", webhook.NotHMAC
 	}
 	signingSecret = webhook.NewSigningSecret()
 	now := s.now()
 	sealed, until := s.secrets.Seal(signingSecret, e.ID), now.Add(s.secretOverlap)
 	err = s.store.Update(ctx, func(tx *store.Tx) error {
-		if err := tx.RotateSecret(e.APIKeyID, e.ID, sealed, now, until); err != nil {
-			return err
-		}
-		return s.record(tx, actor, endpointEvent(audit.SecretRotated, e, nil))
+		return errors.Join(tx.RotateSecret(e.APIKeyID, e.ID, sealed, now, until),
+			s.record(tx, actor, endpointEvent(audit.SecretRotated, e, nil)))
 	})
 	if err != nil {
-		return nil, "", orNotFound(err, webhook.NotFound())
+		return nil, "", orNotFound(err, webhook.NotFound)
 	}
 	e.Rotation = &webhook.Rotation{At: now, SealedPrevious: e.SealedSecret, PreviousUntil: until}
 	e.SealedSecret = sealed
@@ -290,7 +282,7 @@ func (s *Service) SendTestEvent(
 		return "", err
 	}
 	if k.RevokedAt != nil {
-		return "", webhook.EndpointStopped()
+		return "", webhook.EndpointStopped
 	}
 	account, err := s.store.Account(ctx, e.AccountID)
 	if err != nil {
@@ -305,10 +297,8 @@ func (s *Service) SendTestEvent(
 	d.OrderID = "" // there is no such order
 	d.Trace = tracing.Parent(ctx)
 	if err := s.store.Update(ctx, func(tx *store.Tx) error {
-		if err := tx.InsertDelivery(d, e); err != nil {
-			return err
-		}
-		return s.record(tx, actor, endpointEvent(audit.WebhookTested, e, map[string]any{"event": string(event)}))
+		return errors.Join(tx.InsertDelivery(d, e),
+			s.record(tx, actor, endpointEvent(audit.WebhookTested, e, map[string]any{"event": string(event)})))
 	}); err != nil {
 		return "", err
 	}

@@ -120,6 +120,7 @@ func TestAudit_Filters(t *testing.T) {
 			Type: audit.ByUser, ID: user, Name: "Owner", Source: audit.FromPortal, IP: "203.0.113.9", UserAgent: "Mozilla",
 		}
 		mobile := audit.Actor{Type: audit.ByUser, ID: user, Name: "Owner", Source: audit.FromMobile}
+		operator := audit.By(access.Operator)
 		for i, e := range []audit.Event{
 			{
 				Code: audit.LoginFailed, Actor: person, Target: audit.Target{Type: audit.OnUser, ID: user},
@@ -132,8 +133,8 @@ func TestAudit_Filters(t *testing.T) {
 				Code: audit.KeyRenamed, Actor: person, Target: audit.Target{Type: audit.OnAPIKey},
 				Metadata: map[string]any{"old_name": "a", "new_name": "b"},
 			},
-			{Code: audit.WebhookCreated, Actor: audit.Operator, Target: audit.Target{Type: audit.OnDelivery, ID: order}},
-			{Code: audit.WebhookCreated, Actor: audit.Operator, Target: audit.Target{Type: audit.OnOrder, ID: order}},
+			{Code: audit.WebhookCreated, Actor: operator, Target: audit.Target{Type: audit.OnDelivery, ID: order}},
+			{Code: audit.WebhookCreated, Actor: operator, Target: audit.Target{Type: audit.OnOrder, ID: order}},
 		} {
 			e.At = start.Add(time.Duration(i+1) * time.Second)
 			record(t, account, e)

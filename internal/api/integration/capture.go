@@ -96,9 +96,9 @@ func (a *API) getCaptureLink(w http.ResponseWriter, r *http.Request, c *call) er
 	}
 	view := captureView{
 		ID: l.ID, Status: l.Status, ExpiresAt: order.Timestamp(l.ExpiresAt), SubmittedAt: order.At(l.SubmittedAt),
-		ExternalID: optional(l.ExternalID), OrderID: optional(l.OrderID), Photos: make([]capturePhotoView, len(l.Photos)),
+		ExternalID: optional(l.ExternalID), OrderID: optional(l.OrderID), Photos: make([]capturePhotoView, len(l.URLs)),
 	}
-	for i, p := range l.Photos {
+	for i, p := range l.URLs {
 		view.Photos[i] = capturePhotoView(p)
 	}
 	return httpx.WriteJSON(w, http.StatusOK, view)

@@ -126,9 +126,6 @@ type Actor struct {
 	UserAgent string
 }
 
-// Operator is the actor of command line actions.
-var Operator = Actor{Type: BySystem, Name: "operator", Source: FromSystem}
-
 // By returns how an account's log records an actor. Staff and operators are not users of the account and appear as
 // the system; where they were is not recorded in a customer's log.
 func By(a access.Actor) Actor {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
 )
 
@@ -36,8 +37,8 @@ func TestValues(t *testing.T) {
 		}
 	})
 	t.Run("Operator", func(t *testing.T) {
-		if want := (audit.Actor{Type: "system", Name: "operator", Source: "system"}); audit.Operator != want {
-			t.Errorf("the operator is %+v", audit.Operator)
+		if want := (audit.Actor{Type: "system", Name: "operator", Source: "system"}); audit.By(access.Operator) != want {
+			t.Errorf("the operator is %+v", audit.By(access.Operator))
 		}
 	})
 }

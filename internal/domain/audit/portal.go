@@ -73,7 +73,6 @@ func CodesOf(l Log) []Code {
 const (
 	OnAccount     TargetType = "account"
 	OnInvitation  TargetType = "invitation"
-	OnPasskey     TargetType = "passkey"
 	OnCaptureLink TargetType = "capture-link"
 	OnLog         TargetType = "log"
 )

@@ -3,6 +3,7 @@
 package letter
 
 import (
+	"maps"
 	"strconv"
 	"time"
 
@@ -88,53 +89,10 @@ func BecameAdministrator(l text.Locale, email, link string, life time.Duration) 
 	return write(Promoted, l, link, facts{"email": email, "hours": hours(life)})
 }
 
-// ChangedPassword tells a user that their password was changed; link leads to the form for forgotten passwords.
-func ChangedPassword(l text.Locale, a access.Audience, email string, at time.Time, link string) Letter {
-	return write(PasswordChanged, l, link, noticeFacts(l, a, email, at))
-}
-
-// ChangedSecondFactor tells a user that the second factor was turned on or off; link leads to where it is changed.
-func ChangedSecondFactor(l text.Locale, a access.Audience, email string, on bool, at time.Time, link string) Letter {
-	kind := FactorOff
-	if on {
-		kind = FactorOn
-	}
-	return write(kind, l, link, noticeFacts(l, a, email, at))
-}
-
 // ChangedEmail tells a user at the old and at the new address that their address was changed.
 func ChangedEmail(l text.Locale, before, after string, at time.Time, link string) (toBefore, toAfter Letter) {
 	f := facts{"before": before, "after": after, "time": moment(at)}
 	return write(EmailChangedOld, l, "", f), write(EmailChangedNew, l, link, f)
-}
-
-// AddedPasskey tells a user that a passkey was added; link leads to where it can be removed.
-func AddedPasskey(l text.Locale, a access.Audience, email, name string, at time.Time, link string) Letter {
-	f := noticeFacts(l, a, email, at)
-	f["name"] = name
-	return write(PasskeyAdded, l, link, f)
-}
-
-// RemovedPasskey tells a user that a passkey was removed; link leads to the others.
-func RemovedPasskey(l text.Locale, a access.Audience, email, name string, at time.Time, link string) Letter {
-	f := noticeFacts(l, a, email, at)
-	f["name"] = name
-	return write(PasskeyRemoved, l, link, f)
-}
-
-// RenewedCodes tells a user that there are new recovery codes; link leads to where they are made.
-func RenewedCodes(l text.Locale, a access.Audience, email string, at time.Time, link string) Letter {
-	return write(CodesRenewed, l, link, noticeFacts(l, a, email, at))
-}
-
-// ChangedToken tells a staff user that they have a new token for the desk API, or none any more; link leads to where
-// it is changed.
-func ChangedToken(l text.Locale, email string, made bool, at time.Time, link string) Letter {
-	kind := TokenRevoked
-	if made {
-		kind = TokenMade
-	}
-	return write(kind, l, link, noticeFacts(l, access.Desk, email, at))
 }
 
 // RequestApproval asks an administrator to look at what another one wants to do; link leads to the requests.
@@ -142,17 +100,8 @@ func RequestApproval(
 	l text.Locale, kind access.ApprovalKind, by, target, link string, life time.Duration,
 ) Letter {
 	return write(ApprovalAsked, l, link, facts{
-		"by": by, "what": texts().Approvals[kind].In(l), "target": target, "days": strconv.Itoa(int(life.Hours() / 24)),
+		"by": by, "what": texts().Approvals[kind].In(l), "target": target, "days": days(life),
 	})
-}
-
-// NewDeviceUsed tells a user that they have signed in with a browser that is not known; link leads to the sessions.
-func NewDeviceUsed(
-	l text.Locale, a access.Audience, email, address, agent string, at time.Time, link string,
-) Letter {
-	f := noticeFacts(l, a, email, at)
-	f["address"], f["agent"] = address, agent
-	return write(NewDevice, l, link, f)
 }
 
 // ConfirmEmail has the link that makes an address the new one of a user. It goes to that address.
@@ -160,9 +109,17 @@ func ConfirmEmail(l text.Locale, before, after, link string, life time.Duration)
 	return write(EmailChange, l, link, facts{"before": before, "after": after, "hours": hours(life)})
 }
 
-// noticeFacts are those of a notice that how somebody signs in has changed.
-func noticeFacts(l text.Locale, a access.Audience, email string, at time.Time) facts {
-	return facts{"email": email, "time": moment(at), "place": place(a, l), "contact": texts().Contacts[a].In(l)}
+// Notice tells a person that how they sign in has changed, or was used anew; link leads to where they can do something
+// about it. more are the facts that only some kinds have: the name of a passkey, the address and agent of a device.
+func Notice(
+	kind Kind, l text.Locale, who *access.Person, at time.Time, link string, more map[string]string,
+) Letter {
+	f := facts{
+		"email": who.Email, "time": moment(at), "place": place(who.Audience, l),
+		"contact": texts().Contacts[who.Audience].In(l),
+	}
+	maps.Copy(f, more)
+	return write(kind, l, link, f)
 }
 
 func place(a access.Audience, l text.Locale) string { return texts().Places[a].In(l) }

@@ -18,27 +18,29 @@ func all(l text.Locale) map[letter.Kind]letter.Letter {
 	at := time.Date(2026, time.March, 2, 10, 30, 0, 0, time.FixedZone("JST", 9*60*60))
 	const day = 24 * time.Hour
 	toBefore, toAfter := letter.ChangedEmail(l, "old@acme.example", "new@acme.example", at, link)
+	user := &access.Person{Audience: access.Portal, Email: "hana@acme.example"}
+	staff := &access.Person{Audience: access.Desk, Email: "mika@example.com"}
 	letters := make(map[letter.Kind]letter.Letter)
 	for _, x := range []letter.Letter{
 		letter.Invite(l, "Acme", access.Developer, "owner@acme.example", link, 7*day),
 		letter.RequestedReset(l, access.Portal, "hana@acme.example", link, day),
 		letter.MadeReset(l, "hana@acme.example", "", link, day),
-		letter.ChangedPassword(l, access.Portal, "hana@acme.example", at, link),
+		letter.Notice(letter.PasswordChanged, l, user, at, link, nil),
 		letter.BecameAdministrator(l, "mika@example.com", link, day),
 		toBefore, toAfter,
-		letter.AddedPasskey(l, access.Portal, "hana@acme.example", "Phone", at, link),
-		letter.RemovedPasskey(l, access.Portal, "hana@acme.example", "Phone", at, link),
-		letter.RenewedCodes(l, access.Portal, "hana@acme.example", at, link),
+		letter.Notice(letter.PasskeyAdded, l, user, at, link, map[string]string{"name": "Phone"}),
+		letter.Notice(letter.PasskeyRemoved, l, user, at, link, map[string]string{"name": "Phone"}),
+		letter.Notice(letter.CodesRenewed, l, user, at, link, nil),
 		letter.RequestApproval(l, access.ApproveCredits, "Aoi", "Acme", link, access.ApprovalLife),
-		letter.ChangedToken(l, "mika@example.com", true, at, link),
-		letter.ChangedToken(l, "mika@example.com", false, at, link),
-		letter.NewDeviceUsed(l, access.Portal, "hana@acme.example", "192.0.2.7", "Firefox", at, link),
+		letter.Notice(letter.TokenMade, l, staff, at, link, nil),
+		letter.Notice(letter.TokenRevoked, l, staff, at, link, nil),
+		letter.Notice(letter.NewDevice, l, user, at, link, map[string]string{"address": "192.0.2.7", "agent": "Firefox"}),
 		letter.ConfirmEmail(l, "hana@acme.example", "boss@acme.example", link, access.ResetLife),
 		letter.FewCredits(l, "Acme", 1234, 1500, link),
 		letter.EndpointFails(l, "Acme", access.Live, "https://shop.example/hook", at, link),
 		letter.InviteStaff(l, access.Reviewer, "Aoi Mori", link, 7*day),
-		letter.ChangedSecondFactor(l, access.Portal, "hana@acme.example", true, at, link),
-		letter.ChangedSecondFactor(l, access.Desk, "mika@example.com", false, at, link),
+		letter.Notice(letter.FactorOn, l, user, at, link, nil),
+		letter.Notice(letter.FactorOff, l, staff, at, link, nil),
 	} {
 		letters[x.Kind] = x
 	}
@@ -123,7 +125,7 @@ func TestPlaceAndContact(t *testing.T) {
 	for a, words := range map[access.Audience][]string{
 		access.Portal: {"the Assay portal", "an owner of your account"}, access.Desk: {"the Assay desk", "an administrator"},
 	} {
-		x := letter.ChangedPassword(text.English, a, "hana@acme.example", time.Now(), link)
+		x := letter.Notice(letter.PasswordChanged, text.English, &access.Person{Audience: a}, time.Now(), link, nil)
 		for _, w := range words {
 			if !strings.Contains(x.Text, w) {
 				t.Errorf("%s: the letter does not say %q:\n%s", a, w, x.Text)
@@ -133,7 +135,8 @@ func TestPlaceAndContact(t *testing.T) {
 }
 
 func TestSigned(t *testing.T) {
-	l := letter.ChangedPassword(text.English, access.Desk, "a@example.com", time.Unix(0, 0), "https://x.test/")
+	l := letter.Notice(letter.PasswordChanged, text.English, &access.Person{Audience: access.Desk, Email: "a@example.com"},
+		time.Unix(0, 0), "https://x.test/", nil)
 	if l.Signed("", "1-2 Nakagyo") != l {
 		t.Error("without a name something is added")
 	}

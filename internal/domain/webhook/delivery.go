@@ -177,9 +177,6 @@ func DefaultSchedule() Schedule {
 	return Schedule{Delays: []time.Duration{1 * time.Minute, 3 * time.Minute, 7 * time.Minute}}
 }
 
-// Attempts returns the maximum number of attempts.
-func (s Schedule) Attempts() int { return len(s.Delays) + 1 }
-
 // Longest returns the longest delay that Next can return.
 func (s Schedule) Longest() time.Duration {
 	var longest time.Duration

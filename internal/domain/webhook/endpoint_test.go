@@ -68,13 +68,13 @@ func TestFaults(t *testing.T) {
 		code    string
 		details map[string]any
 	}{
-		"AlreadyExists": {AlreadyExists(), fault.Conflict, "webhook-already-exists", nil},
-		"LimitReached":  {LimitReached(), fault.Conflict, "webhook-limit-reached", map[string]any{"limit": 10}},
+		"AlreadyExists": {AlreadyExists, fault.Conflict, "webhook-already-exists", nil},
+		"LimitReached":  {LimitReached, fault.Conflict, "webhook-limit-reached", map[string]any{"limit": 10}},
 		"Unsafe": {
 			Unsafe("auth.token_url", "loopback", "443"), fault.Invalid, "unsafe-webhook-url",
 			map[string]any{"field": "auth.token_url", "reason": "loopback"},
 		},
-		"NotFound": {NotFound(), fault.NotFound, "not-found", nil},
+		"NotFound": {NotFound, fault.NotFound, "not-found", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if test.err.Kind != test.kind || test.err.Code != test.code || !reflect.DeepEqual(test.err.Details, test.details) {

@@ -7,8 +7,8 @@ import (
 
 func TestSchedule(t *testing.T) {
 	s := DefaultSchedule()
-	if s.Attempts() != 4 {
-		t.Errorf("%d attempts in total, want 4", s.Attempts())
+	if len(s.Delays)+1 != 4 {
+		t.Errorf("%d attempts in total, want 4", len(s.Delays)+1)
 	}
 	for name, test := range map[string]struct {
 		attempt int
@@ -39,7 +39,7 @@ func TestSchedule(t *testing.T) {
 
 func TestScheduleWithoutDelays(t *testing.T) {
 	var s Schedule
-	if _, more := s.Next(1, 0); more || s.Attempts() != 1 {
+	if _, more := s.Next(1, 0); more || len(s.Delays)+1 != 1 {
 		t.Error("a schedule without delays has one attempt")
 	}
 }

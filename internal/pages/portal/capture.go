@@ -20,7 +20,7 @@ const capturePath = "/capture-links"
 
 type captureLinksView struct {
 	place
-	Rows   []service.CaptureRecord
+	Rows   []service.Capture
 	Older  string
 	Newest string // empty on the first page
 	Curl   string
@@ -172,7 +172,7 @@ func (p *Portal) captureLinkMade(
 
 type captureLinkView struct {
 	place
-	*service.CaptureRecord
+	*service.Capture
 	By   string
 	Curl string
 }
@@ -182,7 +182,7 @@ func (p *Portal) showCaptureLink(w http.ResponseWriter, r *http.Request, who *vi
 	if err != nil {
 		return err
 	}
-	v := captureLinkView{place: p.place(r, who, env, capturePath), CaptureRecord: l, By: l.MadeBy.Name}
+	v := captureLinkView{place: p.place(r, who, env, capturePath), Capture: l, By: l.MadeBy.Name}
 	if l.MadeBy.Kind == access.ByAPIKey {
 		v.By = p.Site.T(r, "portal.by.key", "name", l.MadeBy.Name)
 	}
@@ -194,9 +194,9 @@ func (p *Portal) showCaptureLink(w http.ResponseWriter, r *http.Request, who *vi
 }
 
 // orderFromCapture is how a program turns the photos of a link into an order.
-func (p *Portal) orderFromCapture(l *service.CaptureRecord) string {
-	photos := make([]map[string]string, len(l.Photos))
-	for i, ph := range l.Photos {
+func (p *Portal) orderFromCapture(l *service.Capture) string {
+	photos := make([]map[string]string, len(l.URLs))
+	for i, ph := range l.URLs {
 		photos[i] = map[string]string{"index_code": ph.IndexCode, "url": ph.URL}
 	}
 	body := map[string]any{"category_code": l.CategoryCode, "brand_code": l.BrandCode, "photos": photos}

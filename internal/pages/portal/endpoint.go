@@ -117,7 +117,7 @@ func (p *Portal) showRotateSecret(w http.ResponseWriter, r *http.Request, who *v
 		return err
 	}
 	if e.OAuth != nil {
-		return webhook.NotHMAC()
+		return webhook.NotHMAC
 	}
 	return p.confirm(w, r, "portal.endpoint.rotate", endpointPath(e), "url", e.URL)
 }

@@ -79,10 +79,7 @@ func (g *SignIn) proved(
 	ctx context.Context, who *access.Person, from access.Origin, keep func(*store.Tx) error,
 ) error {
 	err := g.Store.Update(ctx, func(tx *store.Tx) error {
-		if err := keep(tx); err != nil {
-			return err
-		}
-		return g.record(tx, who, from, confirmed, nil)
+		return errors.Join(keep(tx), g.record(tx, who, from, confirmed, nil))
 	})
 	g.ForgetSessions()
 	return err

@@ -48,11 +48,9 @@ func (g *SignIn) ChangeEmail(
 		if err != nil {
 			return err
 		}
-		if err := g.Host.PostLetter(tx, who.AccountID, address,
-			letter.ConfirmEmail(locale, who.Email, address, link, access.ResetLife), l); err != nil {
-			return err
-		}
-		return g.record(tx, who, from, emailRequested, map[string]any{"email": address})
+		mail := letter.ConfirmEmail(locale, who.Email, address, link, access.ResetLife)
+		return errors.Join(g.Host.PostLetter(tx, who.AccountID, address, mail, l),
+			g.record(tx, who, from, emailRequested, map[string]any{"email": address}))
 	})
 	return false, g.afterMail(err)
 }
@@ -72,10 +70,7 @@ func (g *SignIn) ConfirmEmail(ctx context.Context, token string, from access.Ori
 		if err != nil {
 			return orNotFound(err, LinkUnusable)
 		}
-		if err := g.setEmail(tx, who, l.Email, from); err != nil {
-			return err
-		}
-		return EndSessions(tx, g.audience, who.ID)
+		return errors.Join(g.setEmail(tx, who, l.Email, from), EndSessions(tx, g.audience, who.ID))
 	})
 	g.ForgetSessions()
 	if errors.Is(err, store.ErrExists) {
@@ -89,19 +84,15 @@ func (g *SignIn) setEmail(tx *store.Tx, who *access.Person, address string, from
 	if err := tx.SetUserEmail(who.ID, address); err != nil {
 		return err
 	}
-	if err := tx.DeleteResets(g.audience, who.ID); err != nil { // they were sent to the old address
-		return err
-	}
 	l, err := g.localeOf(tx, who, from)
 	if err != nil {
 		return err
 	}
 	toOld, toNew := letter.ChangedEmail(l, who.Email, address, g.now(), g.Host.Address()+"/portal")
-	if err := errors.Join(
+	return errors.Join(
+		tx.DeleteResets(g.audience, who.ID), // they were sent to the old address
 		g.Host.PostLetter(tx, who.AccountID, who.Email, toOld, nil),
 		g.Host.PostLetter(tx, who.AccountID, address, toNew, nil),
-	); err != nil {
-		return err
-	}
-	return g.record(tx, who, from, emailChanged, nil)
+		g.record(tx, who, from, emailChanged, nil),
+	)
 }

@@ -10,13 +10,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/assayhq/assay/internal/domain/access"
-	"github.com/assayhq/assay/internal/domain/fault"
-	"github.com/assayhq/assay/internal/domain/letter"
-	"github.com/assayhq/assay/internal/domain/text"
-	"github.com/assayhq/assay/internal/store"
 	"github.com/pquerna/otp/hotp"
 	"github.com/pquerna/otp/totp"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/store"
 )
 
 // Code checks a code of the second factor, or a recovery code, of a person who has given the right password. It returns
@@ -154,13 +153,10 @@ func (g *SignIn) ConfirmSecondFactor(
 	factor := &store.TOTP{SealedSecret: g.Secrets.Seal(e.Secret, TOTPContext(who.ID)), LastCounter: counter}
 	codes, hashes := g.newRecoveryCodes(who.ID)
 	err = g.change(ctx, who, sessionID, func(tx *store.Tx) error {
-		if err := tx.SetTOTP(g.audience, who.ID, factor, g.now()); err != nil {
-			return err
-		}
-		if err := tx.ReplaceRecoveryCodes(g.audience, who.ID, hashes); err != nil {
-			return err
-		}
-		if err := tx.SetSessionFactor(sessionID); err != nil {
+		if err := errors.Join(
+			tx.SetTOTP(g.audience, who.ID, factor, g.now()),
+			tx.ReplaceRecoveryCodes(g.audience, who.ID, hashes), tx.SetSessionFactor(sessionID),
+		); err != nil {
 			return err
 		}
 		if from.Session != nil { // what proved who they are has changed
@@ -168,7 +164,7 @@ func (g *SignIn) ConfirmSecondFactor(
 				return err
 			}
 		}
-		return g.factorChanged(tx, who, true, from)
+		return g.record(tx, who, from, factorAdded, nil)
 	})
 	return codes, err
 }
@@ -182,24 +178,7 @@ func (g *SignIn) EndSecondFactor(
 		return err
 	}
 	return g.change(ctx, who, sessionID, func(tx *store.Tx) error {
-		if err := tx.DeleteTOTP(g.audience, who.ID); err != nil {
-			return err
-		}
-		return g.factorChanged(tx, who, false, from)
-	})
-}
-
-// factorChanged records that the second factor was turned on or off, and tells the person.
-func (g *SignIn) factorChanged(tx *store.Tx, who *access.Person, on bool, from access.Origin) error {
-	e := factorRemoved
-	if on {
-		e = factorAdded
-	}
-	if err := g.record(tx, who, from, e, nil); err != nil {
-		return err
-	}
-	return g.notify(tx, who, from, func(l text.Locale) letter.Letter {
-		return letter.ChangedSecondFactor(l, g.audience, who.Email, on, g.now(), g.settings())
+		return errors.Join(tx.DeleteTOTP(g.audience, who.ID), g.record(tx, who, from, factorRemoved, nil))
 	})
 }
 
@@ -223,15 +202,9 @@ func (g *SignIn) RenewRecoveryCodes(
 	}
 	codes, hashes := g.newRecoveryCodes(who.ID)
 	err = g.Store.Update(ctx, func(tx *store.Tx) error {
-		if err := tx.ReplaceRecoveryCodes(g.audience, who.ID, hashes); err != nil {
-			return err
-		}
-		if err := g.record(tx, who, from, codesRenewed, nil); err != nil {
-			return err
-		}
-		return g.notify(tx, who, from, func(l text.Locale) letter.Letter {
-			return letter.RenewedCodes(l, g.audience, who.Email, g.now(), g.settings())
-		})
+		return errors.Join(
+			tx.ReplaceRecoveryCodes(g.audience, who.ID, hashes), g.record(tx, who, from, codesRenewed, nil),
+		)
 	})
 	return codes, g.afterMail(err)
 }

@@ -67,10 +67,8 @@ func (g *SignIn) AnswerReset(ctx context.Context, tx *store.Tx, r RequestedReset
 		return err
 	}
 	mail := letter.RequestedReset(r.Locale, g.audience, who.Email, address, access.ResetLife)
-	if err := g.Host.PostLetter(tx, who.AccountID, who.Email, mail, l); err != nil {
-		return err
-	}
-	return g.record(tx, who, access.Origin{}, resetRequested, nil)
+	return errors.Join(g.Host.PostLetter(tx, who.AccountID, who.Email, mail, l),
+		g.record(tx, who, access.Origin{}, resetRequested, nil))
 }
 
 // ResetLink returns a link with which a person chooses a new password, for MakeLink; by is the id of who makes it.
@@ -167,14 +165,12 @@ func (g *SignIn) joinAccount(
 	role := access.Role(l.Role)
 	former, err := tx.FormerUser(ctx, l.AccountID, l.Email)
 	if err == nil {
-		if err := RemoveFactors(tx, g.audience, former.ID); err != nil { // what was added in the very moment of their removal
-			return "", err
-		}
-		if err := tx.RestoreUser(former.ID, role, hash); err != nil {
-			return "", err
-		}
 		former.Role = role
-		return former.ID, g.record(tx, former.Person(), from, joined, map[string]any{"role": l.Role})
+		return former.ID, errors.Join(
+			RemoveFactors(tx, g.audience, former.ID), // what was added in the very moment of their removal
+			tx.RestoreUser(former.ID, role, hash),
+			g.record(tx, former.Person(), from, joined, map[string]any{"role": l.Role}),
+		)
 	}
 	if !errors.Is(err, store.ErrNotFound) {
 		return "", err
@@ -213,18 +209,15 @@ func (g *SignIn) ResetPassword(
 		if err != nil {
 			return orNotFound(err, LinkUnusable)
 		}
-		if err := g.setPassword(tx, who, hash, from); err != nil {
-			return err
-		}
-		if err := tx.ForgetDevices(g.audience, who.ID); err != nil { // one of them may be somebody else's
-			return err
-		}
 		if g.audience == access.Desk {
 			if err := tx.RevokeStaffToken(who.ID); err != nil {
 				return err
 			}
 		}
-		return EndSessions(tx, g.audience, who.ID)
+		return errors.Join(
+			g.setPassword(tx, who, hash, from), EndSessions(tx, g.audience, who.ID),
+			tx.ForgetDevices(g.audience, who.ID), // one of them may be somebody else's
+		)
 	})
 	return who, err
 }

@@ -8,11 +8,12 @@ import (
 	"errors"
 	"time"
 
+	"github.com/go-webauthn/webauthn/protocol"
+	"github.com/go-webauthn/webauthn/webauthn"
+
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/store"
-	"github.com/go-webauthn/webauthn/protocol"
-	"github.com/go-webauthn/webauthn/webauthn"
 )
 
 // PasskeyCeremonyLife is how long a browser has to answer a challenge.
@@ -35,7 +36,7 @@ var (
 
 	PasskeyExists   = fault.New(fault.Conflict, "passkey-exists", "This passkey is registered already.")
 	TooManyPasskeys = fault.New(fault.Conflict, "too-many-passkeys", "There are 20 passkeys already. Remove one first.")
-	PasskeyNotFound = fault.New(fault.NotFound, fault.CodeNotFound, "There is no such passkey.").With("entity", "passkey")
+	PasskeyNotFound = fault.Missing("passkey")
 )
 
 // PasskeyCeremony is a challenge to a browser.

@@ -12,8 +12,6 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
-	"github.com/assayhq/assay/internal/domain/letter"
-	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/uuid7"
 )
@@ -115,15 +113,9 @@ func (g *SignIn) AddPasskey(
 		if err := tx.InsertPasskey(k); err != nil {
 			return err
 		}
-		if err := tx.SetSessionFactor(sessionID); err != nil {
-			return err
-		}
-		if err := g.record(tx, who, from, passkeyAdded, map[string]any{"name": k.Name}); err != nil {
-			return err
-		}
-		return g.notify(tx, who, from, func(l text.Locale) letter.Letter {
-			return letter.AddedPasskey(l, g.audience, who.Email, k.Name, k.CreatedAt, g.settings())
-		})
+		return errors.Join(
+			tx.SetSessionFactor(sessionID), g.record(tx, who, from, passkeyAdded, map[string]any{"name": k.Name}),
+		)
 	})
 	if errors.Is(err, store.ErrExists) {
 		return nil, PasskeyExists
@@ -176,10 +168,8 @@ func (g *SignIn) RenamePasskey(
 		return err
 	}
 	err = g.Store.Update(ctx, func(tx *store.Tx) error {
-		if err := tx.RenamePasskey(g.audience, who.ID, k.ID, name); err != nil {
-			return err
-		}
-		return g.record(tx, who, from, passkeyRenamed, map[string]any{"old_name": k.Name, "name": name})
+		return errors.Join(tx.RenamePasskey(g.audience, who.ID, k.ID, name),
+			g.record(tx, who, from, passkeyRenamed, map[string]any{"old_name": k.Name, "name": name}))
 	})
 	return orNotFound(err, PasskeyNotFound)
 }
@@ -246,11 +236,6 @@ func (g *SignIn) removePasskeys(
 				return err
 			}
 			if err := g.record(tx, who, from, passkeyRemoved, map[string]any{"name": k.Name}); err != nil {
-				return err
-			}
-			if err := g.notify(tx, who, from, func(l text.Locale) letter.Letter {
-				return letter.RemovedPasskey(l, g.audience, who.Email, k.Name, g.now(), g.settings())
-			}); err != nil {
 				return err
 			}
 		}

@@ -2,12 +2,11 @@ package signin
 
 import (
 	"context"
+	"errors"
 	"unicode/utf8"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
-	"github.com/assayhq/assay/internal/domain/letter"
-	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
 )
 
@@ -49,17 +48,8 @@ func (g *SignIn) ChangePassword(
 }
 
 func (g *SignIn) setPassword(tx *store.Tx, who *access.Person, hash string, from access.Origin) error {
-	if err := tx.SetPassword(g.audience, who.ID, hash); err != nil {
-		return err
-	}
-	if err := tx.DeleteResets(g.audience, who.ID); err != nil {
-		return err
-	}
-	err := g.notify(tx, who, from, func(l text.Locale) letter.Letter {
-		return letter.ChangedPassword(l, g.audience, who.Email, g.now(), g.Host.Address()+"/"+string(g.audience)+"/forgot")
-	})
-	if err != nil {
-		return err
-	}
-	return g.record(tx, who, from, passwordChanged, nil)
+	return errors.Join(
+		tx.SetPassword(g.audience, who.ID, hash), tx.DeleteResets(g.audience, who.ID),
+		g.record(tx, who, from, passwordChanged, nil),
+	)
 }

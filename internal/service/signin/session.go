@@ -8,7 +8,6 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/letter"
-	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/ttlcache"
@@ -82,10 +81,7 @@ func (s *SessionStore) seeDevice(ctx context.Context, tx *store.Tx, who *access.
 	if err != nil || !isNew || others == 0 {
 		return err
 	}
-	return s.config.notify(tx, who, from, func(l text.Locale) letter.Letter {
-		return letter.NewDeviceUsed(l, who.Audience, who.Email, from.IP, from.Agent(), s.config.now(),
-			s.config.settingsOf(who.Audience))
-	})
+	return s.config.Notify(tx, who, from, letter.NewDevice, map[string]string{"address": from.IP, "agent": from.Agent()})
 }
 
 // Session returns the session behind a cookie's token, or access.NoSession, which is the same for malformed, unknown,
@@ -137,8 +133,7 @@ func (s *SessionStore) EndSession(ctx context.Context, session *access.Session, 
 }
 
 // SessionNotFound is the refusal to revoke a session that the person does not have.
-var SessionNotFound = fault.New(fault.NotFound, fault.CodeNotFound,
-	"There is no such session.").With("entity", "session")
+var SessionNotFound = fault.Missing("session")
 
 // RevokeSession ends one session of a person, or returns SessionNotFound. Every node refuses it within a second.
 func (s *SessionStore) RevokeSession(
@@ -151,10 +146,8 @@ func (s *SessionStore) endSession(
 	ctx context.Context, audience access.Audience, userID, id string, from access.Origin, e event,
 ) error {
 	err := s.config.Store.Update(ctx, func(tx *store.Tx) error {
-		if err := tx.DeleteSession(audience, userID, id); err != nil {
-			return err
-		}
-		return s.recordSessions(ctx, tx, audience, userID, from, e, 1)
+		return errors.Join(tx.DeleteSession(audience, userID, id),
+			s.recordSessions(ctx, tx, audience, userID, from, e, 1))
 	})
 	s.ForgetSessions()
 	return orNotFound(err, SessionNotFound)

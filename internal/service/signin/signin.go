@@ -216,20 +216,21 @@ func (g *SignIn) failed(
 type event struct {
 	user   audit.Code
 	staff  audit.ActionCode
-	change string // of how the person signs in, for the program's own log
+	change string      // of how the person signs in, for the program's own log
+	notice letter.Kind // that the person gets; empty: none
 }
 
 var (
 	signedIn        = event{user: audit.LoginSucceeded, staff: audit.StaffSignedIn}
 	signInFailed    = event{user: audit.LoginFailed, staff: audit.StaffSignInFailed}
-	passwordChanged = event{audit.PasswordChanged, audit.StaffPasswordChanged, "password"}
+	passwordChanged = event{audit.PasswordChanged, audit.StaffPasswordChanged, "password", letter.PasswordChanged}
 	emailChanged    = event{user: audit.EmailChanged, change: "email"}
-	factorAdded     = event{audit.FactorAdded, audit.StaffFactorAdded, "second factor added"}
-	factorRemoved   = event{audit.FactorRemoved, audit.StaffFactorRemoved, "second factor removed"}
-	passkeyAdded    = event{audit.PasskeyAdded, audit.StaffPasskeyAdded, "passkey added"}
-	passkeyRemoved  = event{audit.PasskeyRemoved, audit.StaffPasskeyRemoved, "passkey removed"}
+	factorAdded     = event{audit.FactorAdded, audit.StaffFactorAdded, "second factor added", letter.FactorOn}
+	factorRemoved   = event{audit.FactorRemoved, audit.StaffFactorRemoved, "second factor removed", letter.FactorOff}
+	passkeyAdded    = event{audit.PasskeyAdded, audit.StaffPasskeyAdded, "passkey added", letter.PasskeyAdded}
+	passkeyRemoved  = event{audit.PasskeyRemoved, audit.StaffPasskeyRemoved, "passkey removed", letter.PasskeyRemoved}
 	passkeyRenamed  = event{user: audit.PasskeyRenamed}
-	codesRenewed    = event{audit.CodesRenewed, audit.StaffCodesRenewed, "recovery codes renewed"}
+	codesRenewed    = event{audit.CodesRenewed, audit.StaffCodesRenewed, "recovery codes renewed", letter.CodesRenewed}
 	confirmed       = event{user: audit.Confirmed}
 	resetRequested  = event{user: audit.ResetRequested}
 	emailRequested  = event{user: audit.EmailRequested}
@@ -238,11 +239,18 @@ var (
 	sessionsEnded   = event{user: audit.SessionsEnded}
 )
 
-// record writes down what a person did about themselves.
+// record writes down what a person did about themselves, and tells them of it where that is a change of how they sign
+// in. A detail called name is also told.
 func (c *Config) record(tx *store.Tx, who *access.Person, from access.Origin, e event, details map[string]any) error {
 	if e.change != "" {
 		c.Log.InfoContext(tx.Context(), "sign-in changed", "audience", who.Audience, "user_id", who.ID, "change", e.change,
 			"ip", from.IP)
+	}
+	if e.notice != "" {
+		name, _ := details["name"].(string)
+		if err := c.Notify(tx, who, from, e.notice, map[string]string{"name": name}); err != nil {
+			return err
+		}
 	}
 	switch {
 	case who.Audience == access.Portal && e.user != "":
@@ -259,9 +267,10 @@ func (c *Config) record(tx *store.Tx, who *access.Person, from access.Origin, e 
 	return nil
 }
 
-// notify posts a letter to a person, in the language of the page where they made a change.
-func (c *Config) notify(
-	tx *store.Tx, who *access.Person, from access.Origin, write func(text.Locale) letter.Letter,
+// Notify posts a notice to a person, in the language of the page where a change was made; see letter.Notice. It leads
+// to where they change how they sign in, or to a new password.
+func (c *Config) Notify(
+	tx *store.Tx, who *access.Person, from access.Origin, kind letter.Kind, more map[string]string,
 ) error {
 	if !c.Host.SendsMail() {
 		return nil
@@ -270,7 +279,15 @@ func (c *Config) notify(
 	if err != nil {
 		return err
 	}
-	return c.Host.PostLetter(tx, who.AccountID, who.Email, write(locale), nil)
+	link := c.Host.Address() + "/portal/settings"
+	switch {
+	case kind == letter.PasswordChanged:
+		link = c.Host.Address() + "/" + string(who.Audience) + "/forgot"
+	case who.Audience == access.Desk:
+		link = c.Host.Address() + "/desk/me"
+	}
+	l := letter.Notice(kind, locale, who, c.now(), link, more)
+	return c.Host.PostLetter(tx, who.AccountID, who.Email, l, nil)
 }
 
 func (c *Config) localeOf(tx *store.Tx, who *access.Person, from access.Origin) (text.Locale, error) {
@@ -306,16 +323,6 @@ func (g *SignIn) change(ctx context.Context, who *access.Person, sessionID strin
 	})
 	g.ForgetSessions()
 	return g.afterMail(err)
-}
-
-// settings is where people of the audience change how they sign in.
-func (g *SignIn) settings() string { return g.settingsOf(g.audience) }
-
-func (c *Config) settingsOf(a access.Audience) string {
-	if a == access.Desk {
-		return c.Host.Address() + "/desk/me"
-	}
-	return c.Host.Address() + "/portal/settings"
 }
 
 const idLength = 36
