@@ -8,13 +8,12 @@ import (
 	"image/png"
 	"io"
 
+	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/imaging/smalljpeg"
 	"github.com/gen2brain/avif"
 	"github.com/gen2brain/heic"
 	animated "github.com/gen2brain/webp"
 	"golang.org/x/image/webp"
-
-	"github.com/assayhq/assay/internal/domain/photo"
-	"github.com/assayhq/assay/internal/imaging/smalljpeg"
 )
 
 // decode returns a photo, or a smaller one whose longest edge is still at least edge. Its orientation is what the file

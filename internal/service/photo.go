@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/store"
+	"golang.org/x/sync/errgroup"
 )
 
 // MaxUploadFiles is how many files one upload may hold.

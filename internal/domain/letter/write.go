@@ -14,10 +14,9 @@ import (
 	texttemplate "text/template"
 	"unicode"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/text"
+	"go.yaml.in/yaml/v3"
 )
 
 //go:embed letters.yaml

@@ -10,12 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pquerna/otp/hotp"
-	"github.com/pquerna/otp/totp"
-
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/pquerna/otp/hotp"
+	"github.com/pquerna/otp/totp"
 )
 
 // Code checks a code of the second factor, or a recovery code, of a person who has given the right password. It returns

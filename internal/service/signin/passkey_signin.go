@@ -6,11 +6,10 @@ import (
 	"encoding/hex"
 	"errors"
 
-	"github.com/go-webauthn/webauthn/protocol"
-	"github.com/go-webauthn/webauthn/webauthn"
-
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/go-webauthn/webauthn/protocol"
+	"github.com/go-webauthn/webauthn/webauthn"
 )
 
 // Reasons of failed sign-ins with a passkey, in the audit log.
