@@ -5,7 +5,6 @@ package imaging
 import (
 	"errors"
 	"fmt"
-	"image"
 	"io"
 	"slices"
 
@@ -77,9 +76,11 @@ func Derive(r io.ReadSeeker, f photo.Format, sizes []Size) (_ map[Size][]byte, e
 		if size != largest {
 			small = wholly(small).fit(size.Edge())
 		}
-		if derived[size], err = encode(small, size.quality(), m.icc); err != nil {
+		encoded, err := smalljpeg.Encode(small, size.quality())
+		if err != nil {
 			return nil, err
 		}
+		derived[size] = withProfile(encoded, m.icc)
 	}
 	return derived, nil
 }
@@ -90,13 +91,4 @@ func undecodableOnPanic(err *error) {
 	if v := recover(); v != nil {
 		*err = fmt.Errorf("%w: panic: %v", ErrUndecodable, v)
 	}
-}
-
-// encode writes a JPEG with a color profile, which may be nil.
-func encode(img *image.YCbCr, quality int, profile []byte) ([]byte, error) {
-	b, err := smalljpeg.Encode(img, quality)
-	if err != nil {
-		return nil, err
-	}
-	return withProfile(b, profile), nil
 }

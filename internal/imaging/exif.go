@@ -3,6 +3,7 @@ package imaging
 import (
 	"encoding/binary"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/assayhq/assay/internal/domain/photo"
@@ -34,12 +35,7 @@ var editors = []string{
 // Edited reports whether the file says that a program which changes pictures has written it.
 func (f *Exif) Edited() bool {
 	name := strings.ToLower(f.Software)
-	for _, e := range editors {
-		if strings.Contains(name, e) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(editors, func(e string) bool { return strings.Contains(name, e) })
 }
 
 // ReadExif reads the EXIF data of a photo. A file without any, or with none that can be read, gives an empty Exif.

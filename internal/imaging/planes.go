@@ -4,6 +4,8 @@ import (
 	"image"
 	"image/color"
 	"slices"
+
+	"golang.org/x/image/draw"
 )
 
 // newPlanes returns an image as it is encoded: with colors half as fine as brightness.
@@ -30,7 +32,7 @@ func (p *pixels) fit(edge int) *image.YCbCr {
 	from, to := p.size.Mul(eighth).Div(p.scale), size.Mul(eighth)
 	switch i := p.Image.(type) {
 	case *image.YCbCr:
-		corner, shared := i.Rect.Min, sharing(i.SubsampleRatio)
+		corner, shared := i.Rect.Min, sharing[i.SubsampleRatio]
 		resizePlane(i.Y[i.YOffset(corner.X, corner.Y):], i.YStride, from, out.Y, out.YStride, to)
 		at := i.COffset(corner.X, corner.Y)
 		colors, small := image.Pt(from.X/shared.X, from.Y/shared.Y), to.Div(2)
@@ -48,26 +50,11 @@ func (p *pixels) fit(edge int) *image.YCbCr {
 	return out
 }
 
-// sharing returns how many pixels share a sample of color.
-func sharing(ratio image.YCbCrSubsampleRatio) image.Point {
-	switch ratio {
-	case image.YCbCrSubsampleRatio444:
-		return image.Pt(1, 1)
-	case image.YCbCrSubsampleRatio422:
-		return image.Pt(2, 1)
-	case image.YCbCrSubsampleRatio440:
-		return image.Pt(1, 2)
-	case image.YCbCrSubsampleRatio411:
-		return image.Pt(4, 1)
-	case image.YCbCrSubsampleRatio410:
-		return image.Pt(4, 2)
-	case image.YCbCrSubsampleRatio420:
-	}
-	return image.Pt(2, 2)
+// sharing is how many pixels share a sample of color.
+var sharing = [...]image.Point{
+	image.YCbCrSubsampleRatio444: {1, 1}, image.YCbCrSubsampleRatio422: {2, 1}, image.YCbCrSubsampleRatio420: {2, 2},
+	image.YCbCrSubsampleRatio440: {1, 2}, image.YCbCrSubsampleRatio411: {4, 1}, image.YCbCrSubsampleRatio410: {4, 2},
 }
-
-// colorSize returns how many samples of color planes have.
-func colorSize(size image.Point) image.Point { return size.Add(image.Pt(1, 1)).Div(2) }
 
 func resizePlane(pix []byte, stride int, from image.Point, out []byte, outStride int, to image.Point) {
 	in := func(y int, _ []byte) []byte { return pix[y*stride:] }
@@ -116,7 +103,7 @@ func upright(img *image.YCbCr, orientation int) *image.YCbCr {
 		return img
 	}
 	size := img.Rect.Size()
-	colors := colorSize(size)
+	colors := size.Add(image.Pt(1, 1)).Div(2) // samples of color
 	out := newPlanes(turned(size, orientation))
 	turn(img.Y, img.YStride, size, out.Y, out.YStride, orientation)
 	turn(img.Cb, img.CStride, colors, out.Cb, out.CStride, orientation)
@@ -153,5 +140,87 @@ func turn(pix []byte, stride int, size image.Point, out []byte, outStride, orien
 			line[x] = pix[from]
 			from += across
 		}
+	}
+}
+
+// rowsOf returns the rows of an image in RGBA, multiplied by their opacity.
+func rowsOf(img image.Image) rows {
+	corner := img.Bounds().Min
+	switch i := img.(type) {
+	case *image.RGBA:
+		return func(y int, _ []byte) []byte { return i.Pix[i.PixOffset(corner.X, corner.Y+y):] }
+	case *image.NRGBA:
+		return func(y int, buf []byte) []byte {
+			return multiplied(i.Pix[i.PixOffset(corner.X, corner.Y+y):][:len(buf)], buf)
+		}
+	case *image.RGBA64:
+		return func(y int, buf []byte) []byte {
+			return upperBytes(i.Pix[i.PixOffset(corner.X, corner.Y+y):], buf)
+		}
+	case *image.NRGBA64:
+		return func(y int, buf []byte) []byte {
+			row := upperBytes(i.Pix[i.PixOffset(corner.X, corner.Y+y):], buf)
+			return multiplied(row, row)
+		}
+	case *image.Paletted:
+		var palette [256]color.RGBA
+		for at, c := range i.Palette {
+			palette[at], _ = color.RGBAModel.Convert(c).(color.RGBA)
+		}
+		return func(y int, buf []byte) []byte {
+			for x, index := range i.Pix[i.PixOffset(corner.X, corner.Y+y):][:len(buf)/4] {
+				c := palette[index]
+				buf[4*x], buf[4*x+1], buf[4*x+2], buf[4*x+3] = c.R, c.G, c.B, c.A
+			}
+			return buf
+		}
+	}
+	return func(y int, buf []byte) []byte {
+		row := &image.RGBA{Pix: buf, Stride: len(buf), Rect: image.Rect(0, 0, len(buf)/4, 1)}
+		draw.Draw(row, row.Rect, img, image.Pt(corner.X, corner.Y+y), draw.Src)
+		return buf
+	}
+}
+
+// multiplied returns a row multiplied by its opacity, in out unless it is opaque.
+func multiplied(row, out []byte) []byte {
+	opaque := byte(255)
+	for x := 3; x < len(row); x += 4 {
+		opaque &= row[x]
+	}
+	if opaque == 255 {
+		return row
+	}
+	for x := 0; x < len(row); x += 4 {
+		from, to := row[x:x+4:x+4], out[x:x+4:x+4]
+		a := int(from[3])
+		for i := range 3 {
+			to[i] = byte((int(from[i])*a + 127) / 255) //nolint:gosec // a product of shares
+		}
+		to[3] = from[3]
+	}
+	return out
+}
+
+// upperBytes returns a row of which each sample has two bytes.
+func upperBytes(row, out []byte) []byte {
+	for i := range out {
+		out[i] = row[2*i]
+	}
+	return out
+}
+
+// onWhite puts a row on white.
+func onWhite(row []byte) {
+	for x := 0; x < len(row); x += 4 {
+		c := row[x : x+4 : x+4]
+		if c[3] == 255 {
+			continue
+		}
+		white := 255 - int(c[3])
+		for i := range 3 {
+			c[i] = byte(min(int(c[i])+white, 255)) //nolint:gosec // at most 255
+		}
+		c[3] = 255
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -77,12 +78,12 @@ type discovered struct {
 // New returns a provider. Nothing is asked of it yet.
 func New(c Config) *Provider {
 	p := &Provider{Config: c, asking: make(chan struct{}, 1)}
-	base := http.Client{Transport: http.DefaultTransport}
-	if c.Client != nil {
-		base = *c.Client
+	base := http.DefaultTransport
+	if c.Client != nil && c.Client.Transport != nil {
+		base = c.Client.Transport
 	}
 	p.client = &http.Client{
-		Transport: limited{base.Transport}, Timeout: requestLimit,
+		Transport: limited{base}, Timeout: requestLimit,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return p
@@ -118,11 +119,7 @@ func (p *Provider) Host() string {
 type limited struct{ base http.RoundTripper }
 
 func (l limited) RoundTrip(r *http.Request) (*http.Response, error) {
-	base := l.base
-	if base == nil {
-		base = http.DefaultTransport
-	}
-	res, err := base.RoundTrip(r)
+	res, err := l.base.RoundTrip(r)
 	if err == nil {
 		res.Body = struct {
 			io.Reader
@@ -183,7 +180,8 @@ func (p *Provider) ask(ctx context.Context) (*discovered, error) {
 		addresses = append(addresses, asked)
 	}
 	for _, address := range addresses {
-		if err := CheckIssuer(trimQuery(address)); err != nil {
+		plain, _, _ := strings.Cut(address, "?") // it may have a query
+		if err := CheckIssuer(plain); err != nil {
 			return nil, fmt.Errorf("%w: its address %q %w", ErrAway, address, err)
 		}
 	}
@@ -191,16 +189,6 @@ func (p *Provider) ask(ctx context.Context) (*discovered, error) {
 		provider: found, at: time.Now(), namesIss: published.Iss,
 		keys: oidc.NewRemoteKeySet(oidc.ClientContext(context.Background(), p.client), published.JWKS),
 	}, nil
-}
-
-// trimQuery is an address without its query, which that of a provider may have.
-func trimQuery(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return ""
-	}
-	u.RawQuery = ""
-	return u.String()
 }
 
 func (p *Provider) oauth(d *discovered) *oauth2.Config {

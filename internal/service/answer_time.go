@@ -140,8 +140,9 @@ func answerTimeUnavailable(offers []catalog.Offer, requested int) error {
 		if o.Available {
 			available = append(available, o.Code)
 		}
-		if (requested == 0 || o.Code == requested) && earlier(o.NextAvailableAt, next) {
-			next = o.NextAvailableAt
+		opens := o.NextAvailableAt // nil: not known
+		if (requested == 0 || o.Code == requested) && opens != nil && (next == nil || opens.Before(*next)) {
+			next = opens
 		}
 	}
 	message := "No answer time is available now."
@@ -150,11 +151,6 @@ func answerTimeUnavailable(offers []catalog.Offer, requested int) error {
 	}
 	return fault.New(fault.Invalid, codeAnswerTime, message).
 		With("available_answer_times", available).With("next_available_at", order.At(next))
-}
-
-// earlier reports whether a known time is before another, which may be unknown.
-func earlier(t, other *time.Time) bool {
-	return t != nil && (other == nil || t.Before(*other))
 }
 
 // capacityCheck returns how to count again inside the transaction, for an answer time with a capacity: Live creations

@@ -112,21 +112,13 @@ func (s *Service) recordStaffAction(tx *store.Tx, by access.Actor, a audit.Actio
 	return tx.AppendStaffAction(&a)
 }
 
-// staffTarget, accountTarget, userTarget and keyTarget are targets of actions.
+// staffTarget and accountTarget are targets of actions.
 func staffTarget(who *access.Staff) audit.ActionTarget {
 	return audit.ActionTarget{Type: audit.OfStaff, ID: who.ID, Name: who.Email}
 }
 
 func accountTarget(a *access.Account) audit.ActionTarget {
 	return audit.ActionTarget{Type: audit.OfAccount, ID: a.ID, Name: a.Name}
-}
-
-func userTarget(u *access.User) audit.ActionTarget {
-	return audit.ActionTarget{Type: audit.OfUser, ID: u.ID, Name: u.Email}
-}
-
-func keyTarget(k *access.Key) audit.ActionTarget {
-	return audit.ActionTarget{Type: audit.OfKey, ID: k.ID, Name: k.Name}
 }
 
 // eventOn is an event about something of an account, with all of the metadata.

@@ -88,30 +88,36 @@ func (s *Service) ImportCatalog(
 		return nil, err
 	}
 	progress.Step(ctx, fmt.Sprintf("step 3 of 3, importing %d changes", len(changes)))
+	return changes, s.replaceCatalog(ctx, actor, doc, len(changes), func(*store.Tx) error { return nil })
+}
+
+// replaceCatalog stores a document as the next version, in one transaction with what has to be done before, and takes
+// it over.
+func (s *Service) replaceCatalog(
+	ctx context.Context, actor access.Actor, doc *catalog.Document, changes int, before func(*store.Tx) error,
+) error {
 	text, err := doc.JSON()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := s.store.Update(ctx, func(tx *store.Tx) error {
+		if err := before(tx); err != nil {
+			return err
+		}
 		version, err := tx.InsertCatalog(string(text), doc.IndexNames(), s.now())
 		if err != nil {
 			return err
 		}
-		return s.recordStaffAction(tx, actor, catalogImportAction(version, len(changes)))
+		number := strconv.FormatInt(version, 10)
+		return s.recordStaffAction(tx, actor, audit.Action{
+			Code: audit.CatalogImported, Target: audit.ActionTarget{Type: audit.OfCatalog, ID: number, Name: number},
+			Details: map[string]any{"changes": changes},
+		})
 	}); err != nil {
-		return nil, err
+		return err
 	}
 	s.onChange(CatalogChange)
-	return changes, s.RefreshCatalog(ctx)
-}
-
-// catalogImportAction is the entry of the log of administration for a new catalog.
-func catalogImportAction(version int64, changes int) audit.Action {
-	number := strconv.FormatInt(version, 10)
-	return audit.Action{
-		Code: audit.CatalogImported, Target: audit.ActionTarget{Type: audit.OfCatalog, ID: number, Name: number},
-		Details: map[string]any{"changes": changes},
-	}
+	return s.RefreshCatalog(ctx)
 }
 
 // CatalogDocument returns the current catalog document; it is empty when none was imported.
@@ -205,7 +211,7 @@ func (s *Service) ConfirmCatalog(ctx context.Context, actor access.Actor, draftI
 	if err != nil {
 		return nil, err
 	}
-	err = s.store.Update(ctx, func(tx *store.Tx) error {
+	err = s.replaceCatalog(ctx, actor, plan.Document, len(plan.Changes), func(tx *store.Tx) error {
 		version, err := tx.CatalogVersion(ctx)
 		if err != nil {
 			return err
@@ -213,23 +219,12 @@ func (s *Service) ConfirmCatalog(ctx context.Context, actor access.Actor, draftI
 		if version != plan.Draft.BaseVersion {
 			return catalogChanged
 		}
-		if err := tx.DeleteCatalogDraft(plan.Draft.ID); err != nil {
-			return orNotFound(err, fault.Missing("draft"))
-		}
-		_, err = tx.InsertCatalog(string(plan.Draft.Document), plan.Document.IndexNames(), s.now())
-		if errors.Is(err, store.ErrExists) { // another import took the number at this moment
-			return catalogChanged
-		}
-		if err != nil {
-			return err
-		}
-		return s.recordStaffAction(tx, actor, catalogImportAction(plan.Draft.BaseVersion+1, len(plan.Changes)))
+		return orNotFound(tx.DeleteCatalogDraft(plan.Draft.ID), fault.Missing("draft"))
 	})
-	if err != nil {
-		return nil, err
+	if errors.Is(err, store.ErrExists) { // another import took the number at this moment
+		err = catalogChanged
 	}
-	s.onChange(CatalogChange)
-	return plan.Changes, s.RefreshCatalog(ctx)
+	return plan.Changes, err
 }
 
 // DropCatalogDraft deletes an uploaded catalog.

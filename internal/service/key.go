@@ -269,7 +269,8 @@ func (s *Service) recordKey(
 	e := eventOn(k.AccountID, code, audit.OnAPIKey, k.ID, of, metadata)
 	e.UserID, e.At, e.Actor = userID, s.now(), audit.By(actor)
 	return errors.Join(tx.AppendEvent(&e), s.recordStaffAction(tx, actor, audit.Action{
-		Code: audit.ActionCode(code), AccountID: k.AccountID, Target: keyTarget(k), Details: details,
+		Code: audit.ActionCode(code), AccountID: k.AccountID, Details: details,
+		Target: audit.ActionTarget{Type: audit.OfKey, ID: k.ID, Name: k.Name},
 	}))
 }
 

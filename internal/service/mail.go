@@ -163,10 +163,7 @@ func (s *Service) NextMail(ctx context.Context) (*OutgoingMail, error) {
 // NextMailDue returns when the first mail of the queue is due; the zero time when there is none.
 func (s *Service) NextMailDue(ctx context.Context) (time.Time, error) {
 	due, err := s.store.NextMailDue(ctx, s.now().Add(-letter.Life))
-	if errors.Is(err, store.ErrNotFound) {
-		return time.Time{}, nil
-	}
-	return due, err
+	return due, orNotFound(err, nil)
 }
 
 // openMail returns the mail that was claimed, or nil when there is nothing to send in it.
@@ -223,11 +220,7 @@ func (s *Service) MailRefused(ctx context.Context, m *OutgoingMail, failure stri
 // finishMail writes down what became of a mail. Where the claim has ended there is nothing to write: the mail was taken
 // back, or another node has it.
 func (s *Service) finishMail(ctx context.Context, f func(*store.Tx) error) error {
-	err := s.store.Update(ctx, f)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	return err
+	return orNotFound(s.store.Update(ctx, f), nil)
 }
 
 // DeleteOldMail ends up to limit mails that are too old to be sent, so that no secret link stays where no mail server

@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
@@ -59,10 +58,7 @@ func assigneeOf(ctx context.Context, q store.Queries, o *order.Order) (*access.S
 		return nil, nil
 	}
 	staff, err := q.Staff(ctx, o.AssigneeID)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil
-	}
-	return staff, err
+	return staff, orNotFound(err, nil)
 }
 
 // staffDetail is how faults and timelines name a staff user.

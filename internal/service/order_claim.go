@@ -13,14 +13,9 @@ import (
 	"github.com/assayhq/assay/internal/store"
 )
 
-// TakeNextOrder claims the queued Live order with the earliest due date for a staff user; nil when there is none. Two
-// callers never get the same order.
-func (s *Service) TakeNextOrder(ctx context.Context, actor access.Actor) (*OrderRecord, error) {
-	return s.TakeNextWithin(ctx, actor, order.Part{})
-}
-
-// TakeNextWithin is TakeNextOrder for a part of the queue.
-func (s *Service) TakeNextWithin(ctx context.Context, actor access.Actor, part order.Part) (*OrderRecord, error) {
+// TakeNextOrder claims the queued Live order with the earliest due date in a part of the queue for a staff user; nil
+// when there is none. Two callers never get the same order.
+func (s *Service) TakeNextOrder(ctx context.Context, actor access.Actor, part order.Part) (*OrderRecord, error) {
 	var unreadable []string
 	for {
 		r, err := s.takeNext(ctx, actor, part, unreadable)

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -53,8 +54,16 @@ func (s *Service) CreateOrder(
 			return answer, err
 		},
 		After: func(c store.Charge) func(*store.Tx) error {
-			lowBalance = s.crossedLowBalance(tenant.Environment, c)
-			return s.afterCreation(ctx, o, lowBalance, c)
+			// A mail to the owners when the balance is low, and the result of a Test order.
+			lowBalance = tenant.Environment == access.Live && credit.FellBelow(c.Before, c.Credits, c.LowCredits) &&
+				s.SendsMail()
+			switch {
+			case lowBalance:
+				return func(tx *store.Tx) error { return s.notifyLowBalance(tx, o.AccountID, c) }
+			case o.Status != order.Queued:
+				return func(tx *store.Tx) error { return s.afterMove(ctx, tx, o, access.System, nil) }
+			}
+			return nil
 		},
 	})
 	if unknown, ok := errors.AsType[*store.UnknownPhotoError](err); ok {
@@ -126,25 +135,6 @@ func (s *Service) refuseDraft(
 	return cmp.Or(err, refusal)
 }
 
-// afterCreation returns what follows from a creation beside its rows, nil where that is nothing: a mail to the owners
-// when the balance is low, and the result of a Test order.
-func (s *Service) afterCreation(
-	ctx context.Context, o *order.Order, lowBalance bool, c store.Charge,
-) func(*store.Tx) error {
-	switch {
-	case lowBalance:
-		return func(tx *store.Tx) error { return s.notifyLowBalance(tx, o.AccountID, c) }
-	case o.Status != order.Queued:
-		return func(tx *store.Tx) error { return s.afterMove(ctx, tx, o, access.System, nil) }
-	}
-	return nil
-}
-
-// crossedLowBalance reports whether a charge took the Live balance below the limit that the owners want to be told of.
-func (s *Service) crossedLowBalance(env access.Environment, c store.Charge) bool {
-	return env == access.Live && credit.FellBelow(c.Before, c.Credits, c.LowCredits) && s.SendsMail()
-}
-
 func (s *Service) newOrder(actor access.Actor, d *checkedDraft) *order.Order {
 	now := s.now()
 	due := now.Add(time.Duration(d.answerTime.Code) * time.Minute)
@@ -198,10 +188,8 @@ func photoField(i int) string { return fmt.Sprintf("photos[%d].url", i) }
 // photoNames returns each name once.
 func photoNames(photos []order.Photo) []string {
 	names := make([]string, 0, len(photos))
-	seen := make(map[string]bool, len(photos))
 	for _, p := range photos {
-		if p.Name != "" && !seen[p.Name] {
-			seen[p.Name] = true
+		if p.Name != "" && !slices.Contains(names, p.Name) {
 			names = append(names, p.Name)
 		}
 	}

@@ -250,10 +250,7 @@ func (s *Service) repairOrder(tx *store.Tx, actor access.Actor, id string) (was 
 	was, err = tx.RepairOrder(id, func(category, brand string) order.Classification {
 		return classify(s.Catalog(), catalog.Context{Category: category, Brand: brand})
 	})
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil // which lockOrder says in its words
-	}
-	return was, err
+	return was, orNotFound(err, nil) // which lockOrder says in its words
 }
 
 // UnreadableOrder returns what can be told of an order to the administrator who is to end it. cause is why the order

@@ -149,7 +149,9 @@ func (s *Service) recordReset(
 	tx *store.Tx, actor access.Actor, u *access.User, event audit.Code, action audit.ActionCode,
 ) error {
 	return errors.Join(s.record(tx, actor, userEvent(event, u, nil)),
-		s.recordStaffAction(tx, actor, audit.Action{Code: action, AccountID: u.AccountID, Target: userTarget(u)}))
+		s.recordStaffAction(tx, actor, audit.Action{
+			Code: action, AccountID: u.AccountID, Target: audit.ActionTarget{Type: audit.OfUser, ID: u.ID, Name: u.Email},
+		}))
 }
 
 // UserByEmail returns an account user by the email.

@@ -114,9 +114,9 @@ func insertEndpoint(ctx context.Context, tx *store.Tx, e *webhook.Endpoint, cano
 }
 
 func (s *Service) checkHost(ctx context.Context, field string, u webhook.URL) error {
-	err := s.guard.CheckPort(u.Hostname(), u.Port())
+	err := s.guard.CheckPort(u.Host, u.Port)
 	if err == nil {
-		err = s.guard.CheckHost(ctx, u.Hostname())
+		err = s.guard.CheckHost(ctx, u.Host)
 	}
 	if reason := netguard.ReasonOf(err); reason != "" {
 		return webhook.Unsafe(field, reason, s.WebhookPorts()).Because(err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/must"
@@ -199,7 +200,7 @@ func TestClaimAfterDeactivation(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		id := w.queued(t)
 		must.NoError(t, second(w.Service.DeactivateStaff(t.Context(), access.Operator, w.Mika.Staff.ID)))
-		_, err := w.Service.TakeNextOrder(t.Context(), w.Mika.Staff.Actor(access.Origin{}))
+		_, err := w.Service.TakeNextOrder(t.Context(), w.Mika.Staff.Actor(access.Origin{}), order.Part{})
 		if fault.CodeOf(err) != "unauthorized" {
 			t.Errorf("next: %v, want unauthorized", err)
 		}

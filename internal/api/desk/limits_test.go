@@ -9,6 +9,7 @@ import (
 	"github.com/assayhq/assay/internal/api/desk"
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/ratelimit"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
@@ -65,9 +66,9 @@ func TestClaimLimit(t *testing.T) {
 
 		// At the pages the limit is another one.
 		page := w.Ren.Staff.Actor(access.Origin{})
-		_, err = w.Service.TakeNextOrder(t.Context(), page)
+		_, err = w.Service.TakeNextOrder(t.Context(), page, order.Part{})
 		must.NoError(t, err)
-		if _, err = w.Service.TakeNextOrder(t.Context(), page); fault.CodeOf(err) != "claim-limit-reached" {
+		if _, err = w.Service.TakeNextOrder(t.Context(), page, order.Part{}); fault.CodeOf(err) != "claim-limit-reached" {
 			t.Errorf("a second one at the pages: %v", err)
 		}
 		w.post(t, w.Ren, "/orders/next", "").want(t, http.StatusOK, "")

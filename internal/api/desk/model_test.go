@@ -118,7 +118,7 @@ func (m *model) next(rt *rapid.T) {
 			first = id
 		}
 	}
-	got, err := m.w.Service.TakeNextOrder(m.ctx, who.Actor(access.Origin{}))
+	got, err := m.w.Service.TakeNextOrder(m.ctx, who.Actor(access.Origin{}), order.Part{})
 	m.must(rt, err)
 	switch {
 	case first == "" && got == nil:

@@ -46,7 +46,7 @@ func (a *API) takeNext(w http.ResponseWriter, r *http.Request, c *call) error {
 	if err != nil {
 		return err
 	}
-	o, err := a.Service.TakeNextOrder(r.Context(), c.actor)
+	o, err := a.Service.TakeNextOrder(r.Context(), c.actor, order.Part{})
 	if err != nil {
 		return err
 	}

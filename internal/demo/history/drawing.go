@@ -77,7 +77,7 @@ func drawPhoto(category, index string, seed uint64, f flaw) []byte {
 		p.table()
 		silhouette(p, category)
 	}
-	p.caption(index)
+	p.write(index, 24, 36, 2, color.RGBA{0xff, 0xff, 0xff, 0xff})
 	if f == blurred {
 		p.blur(6)
 	}
@@ -357,10 +357,6 @@ func (p *picture) write(text string, x, y, size int, c color.RGBA) {
 			}
 		}
 	}
-}
-
-func (p *picture) caption(index string) {
-	p.write(index, 24, 36, 2, color.RGBA{0xff, 0xff, 0xff, 0xff})
 }
 
 // blur averages neighbours in both directions.

@@ -62,14 +62,9 @@ type ApprovedDeed struct {
 	Reason      string      `json:"reason,omitempty"` // of a revocation
 }
 
-// OpenAt reports whether the request can still be decided.
-func (a *Approval) OpenAt(now time.Time) bool {
-	return a.Status == ApprovalOpen && now.Before(a.ExpiresAt)
-}
-
 // StatusAt is the status at a time: an open request expires by itself.
 func (a *Approval) StatusAt(now time.Time) ApprovalStatus {
-	if a.Status == ApprovalOpen && !a.OpenAt(now) {
+	if a.Status == ApprovalOpen && !now.Before(a.ExpiresAt) {
 		return ApprovalExpired
 	}
 	return a.Status

@@ -37,16 +37,12 @@ func Guessable(password string, context ...string) bool {
 		return true
 	}
 	rest := plainLetters(password)
-	var known []string
 	for _, text := range append(context, "assay") {
 		for _, word := range strings.FieldsFunc(strings.ToLower(text), notLetter) {
 			if len(word) >= minContext {
-				known = append(known, plainLetters(word))
+				rest = strings.ReplaceAll(rest, plainLetters(word), " ")
 			}
 		}
-	}
-	for _, word := range known {
-		rest = strings.ReplaceAll(rest, word, " ")
 	}
 	rest = withoutRuns(rest)
 	for _, word := range commonByLength() {

@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -176,20 +177,11 @@ func (c Chain) ActionSeal(a *Action, details string) string {
 }
 
 func (c Chain) seal(p Personal, id string, said ...string) string {
-	if p.Salt == "" && erased(said) {
+	says := func(s string) bool { return s != "" && s != Nothing }
+	if p.Salt == "" && !slices.ContainsFunc(said, says) { // erased, and nothing was added to it since
 		return p.Seal
 	}
 	return c.hash(append([]string{p.Salt, id}, said...)...)
-}
-
-// erased reports whether an entry says nothing of people: an erased one to which something was added is not.
-func erased(said []string) bool {
-	for _, s := range said {
-		if s != "" && s != Nothing {
-			return false
-		}
-	}
-	return true
 }
 
 // Nothing is the metadata of an event, or the details of an action, that has none.

@@ -3,6 +3,7 @@
 package letter
 
 import (
+	"cmp"
 	"maps"
 	"strconv"
 	"time"
@@ -63,9 +64,7 @@ func Invite(l text.Locale, account string, role access.Role, by, link string, li
 
 // InviteStaff asks somebody to become a staff user; by is who invites.
 func InviteStaff(l text.Locale, role access.StaffRole, by, link string, life time.Duration) Letter {
-	if by == "" {
-		by = texts().Operator.In(l)
-	}
+	by = cmp.Or(by, texts().Operator.In(l))
 	return write(StaffInvitation, l, link, facts{"role": roleName(string(role), l), "by": by, "days": days(life)})
 }
 
@@ -77,9 +76,7 @@ func RequestedReset(l text.Locale, a access.Audience, email, link string, life t
 // MadeReset has a password reset link that somebody else created: by is an owner of the account, or empty for the
 // operator of the service.
 func MadeReset(l text.Locale, email, by, link string, life time.Duration) Letter {
-	if by == "" {
-		by = texts().Operator.In(l)
-	}
+	by = cmp.Or(by, texts().Operator.In(l))
 	return write(ResetMade, l, link, facts{"email": email, "by": by, "hours": hours(life)})
 }
 

@@ -67,28 +67,18 @@ func (p *PhotoToResubmit) append(b []byte) []byte {
 
 // AppendItem appends Item.
 func (o *Order) AppendItem(b []byte) []byte {
-	b = append(b, `{"id":"`...)
-	b = append(b, o.ID...)
-	b = append(b, `","external_id":`...)
-	b = appendString(b, o.ExternalID)
-	b = append(b, `,"order_number":"`...)
-	b = append(b, o.Number...)
-	b = append(b, `","status":"`...)
-	b = append(b, o.Status...)
+	b = append(append(b, `{"id":"`...), o.ID...)
+	b = appendString(append(b, `","external_id":`...), o.ExternalID)
+	b = append(append(b, `,"order_number":"`...), o.Number...)
+	b = append(append(b, `","status":"`...), o.Status...)
 	b = append(b, `","outcome":`...)
 	if o.Outcome == "" {
 		b = append(b, "null"...)
 	} else {
 		b = append(append(append(b, '"'), o.Outcome...), '"')
 	}
-	b = append(b, `,"due_date":`...)
-	if o.DueAt == nil {
-		b = append(b, "null"...)
-	} else {
-		b = appendTime(b, *o.DueAt)
-	}
-	b = append(b, `,"updated_at":`...)
-	return append(appendTime(b, o.UpdatedAt), '}')
+	b = appendTimestamp(append(b, `,"due_date":`...), (*Timestamp)(o.DueAt))
+	return append(appendTime(append(b, `,"updated_at":`...), o.UpdatedAt), '}')
 }
 
 // appendPresent appends a list that is left out when it is nil.

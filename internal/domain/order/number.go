@@ -72,10 +72,11 @@ func ValidNumber(s string) bool {
 	}
 	var values [numberSymbols + 1]byte
 	for i := range values {
-		var ok bool
-		if values[i], ok = symbolValue(s[len(NumberPrefix)+i]); !ok {
+		value := strings.IndexByte(crockford, s[len(NumberPrefix)+i])
+		if value < 0 {
 			return false
 		}
+		values[i] = byte(value) //nolint:gosec // one of 32 symbols
 	}
 	return checkSymbol(values[:numberSymbols]) == values[numberSymbols]
 }
@@ -97,16 +98,6 @@ func double(v byte) byte {
 		v ^= 0b100101
 	}
 	return v
-}
-
-func symbolValue(c byte) (value byte, ok bool) {
-	for range len(crockford) {
-		if crockford[value] == c {
-			return value, true
-		}
-		value++
-	}
-	return 0, false
 }
 
 var certificateEncoding = base32.StdEncoding.WithPadding(base32.NoPadding)

@@ -122,28 +122,19 @@ func (o *Order) enter(to Status, now time.Time) {
 			o.TimeLeft = nil
 		}
 	}
-	if to == UpdatePhotos && o.Status != UpdatePhotos {
-		o.stopClock(now)
-	}
 	if to == UpdatePhotos {
 		o.Round++
+		if o.Status != UpdatePhotos && o.DueAt != nil { // the clock stops
+			o.TimeLeft, o.DueAt = new(o.DueAt.Sub(now)), nil
+		}
 	}
 	if to == Queued {
 		o.AssigneeID, o.ClaimedAt = "", nil
 	}
+	o.EndedAt = nil
 	if to.Terminal() {
 		o.EndedAt = new(now)
-	} else {
-		o.EndedAt = nil
 	}
 	o.Status = to
 	o.UpdatedAt = now
-}
-
-func (o *Order) stopClock(now time.Time) {
-	if o.DueAt == nil {
-		return
-	}
-	o.TimeLeft = new(o.DueAt.Sub(now))
-	o.DueAt = nil
 }

@@ -1,6 +1,7 @@
 package order
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -98,7 +99,7 @@ func AfterSubmission(s *Submission) MockOutcome {
 			return mock
 		}
 	}
-	if !s.AllProvided() {
+	if slices.ContainsFunc(s.Entries, func(e SubmissionEntry) bool { return e.Unable }) {
 		return MockUnableToVerify
 	}
 	return MockAuthentic

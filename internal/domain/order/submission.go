@@ -88,11 +88,6 @@ func (s *Submission) CheckCounts(requested []PhotoRequest) error {
 	return nil
 }
 
-// AllProvided reports whether no index was declared unavailable.
-func (s *Submission) AllProvided() bool {
-	return !slices.ContainsFunc(s.Entries, func(e SubmissionEntry) bool { return e.Unable })
-}
-
 func invalidEntry(i int, rule string) error {
 	field := fmt.Sprintf("photos[%d]", i)
 	return fault.New(fault.Invalid, "invalid-update-photo", "The entry "+field+" "+rule+".").With("field",

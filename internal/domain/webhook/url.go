@@ -15,18 +15,13 @@ const defaultPort = "443"
 
 // URL is a syntactically valid endpoint URL. Whether its host may be called is decided by netguard.
 type URL struct {
-	raw        string
-	host, port string
+	raw  string
+	Host string // without port and brackets, as written
+	Port string // in decimal digits: that of https when none is written
 }
 
 // String returns the URL as it was written.
 func (u URL) String() string { return u.raw }
-
-// Hostname returns the host without port and brackets, as written.
-func (u URL) Hostname() string { return u.host }
-
-// Port returns the port in decimal digits: that of https when none is written.
-func (u URL) Port() string { return u.port }
 
 // Canonical returns the form in which two spellings of one URL are equal; see CanonicalURL.
 func (u URL) Canonical() string { return CanonicalURL(u.raw) }
@@ -71,7 +66,7 @@ func CheckURL(field, raw string) (URL, *fault.Problem) {
 	if !isPort(strings.TrimPrefix(u.Host, hostPart(u.Host))) {
 		return problem("port", "must have a port from 1 to 65535, or none")
 	}
-	return URL{raw: raw, host: host, port: cmp.Or(u.Port(), defaultPort)}, nil
+	return URL{raw: raw, Host: host, Port: cmp.Or(u.Port(), defaultPort)}, nil
 }
 
 // CheckTokenURL is CheckURL for an OAuth2 token URL, which must begin with https:// in lower case.

@@ -241,7 +241,7 @@ func (d *Desk) takeNext(w http.ResponseWriter, r *http.Request, who *visitor, fo
 func (d *Desk) redirectToNext(
 	w http.ResponseWriter, r *http.Request, who *visitor, part order.Part, done ...ui.Flash,
 ) error {
-	o, err := d.Service.TakeNextWithin(r.Context(), actorOf(who), part)
+	o, err := d.Service.TakeNextOrder(r.Context(), actorOf(who), part)
 	f, _ := errors.AsType[*fault.Error](err)
 	switch {
 	case f != nil && f.Code == claimLimit:

@@ -90,10 +90,7 @@ func enrolContext(userID string) string { return "enrol " + TOTPContext(userID) 
 // HasSecondFactor reports whether a person has a second factor.
 func (g *SignIn) HasSecondFactor(ctx context.Context, userID string) (bool, error) {
 	_, err := g.Store.TOTP(ctx, g.audience, userID)
-	if errors.Is(err, store.ErrNotFound) {
-		return false, nil
-	}
-	return err == nil, err
+	return err == nil, orNotFound(err, nil)
 }
 
 // Enrolment is a second factor that is not in force yet.

@@ -118,11 +118,7 @@ func (g *SignIn) FinishOpenID(
 	if err != nil {
 		return nil, err
 	}
-	err = g.spend(ctx, j.ID, j.Expires)
-	if errors.Is(err, store.ErrExists) {
-		return nil, OpenIDTooLate
-	}
-	if err != nil {
+	if err := g.spend(ctx, j.ID, j.Expires, OpenIDTooLate); err != nil {
 		return nil, err
 	}
 	who, err := g.OpenID.Redeem(ctx, a.Code, a.Issuer, j.Nonce, j.Verifier)
@@ -171,12 +167,8 @@ func (g *SignIn) openIDPerson(
 
 // openJourney reads a journey for whose answer there is still time, or returns OpenIDTooLate. It may have been spent.
 func (g *SignIn) openJourney(state, browser string) (*journey, error) {
-	text, err := g.Secrets.Open(state, g.openIDContext(browser))
-	if err != nil || browser == "" {
-		return nil, OpenIDTooLate.Because(err)
-	}
 	j := new(journey)
-	if err := json.Unmarshal([]byte(text), j); err != nil { // made by another version of the program
+	if err := g.unseal(state, g.openIDContext(browser), j); err != nil || browser == "" {
 		return nil, OpenIDTooLate.Because(err)
 	}
 	if !g.now().Before(j.Expires) || j.Issuer != g.OpenID.Issuer {

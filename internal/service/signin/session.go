@@ -95,12 +95,8 @@ func (s *SessionStore) Session(ctx context.Context, audience access.Audience, to
 	session, ok := s.cache.Get(hash, now)
 	if !ok || session.Audience != audience {
 		var err error
-		session, err = s.config.Store.SessionByHash(ctx, audience, hash)
-		if errors.Is(err, store.ErrNotFound) {
-			return nil, access.NoSession
-		}
-		if err != nil {
-			return nil, err
+		if session, err = s.config.Store.SessionByHash(ctx, audience, hash); err != nil {
+			return nil, orNotFound(err, access.NoSession)
 		}
 	}
 	if !session.UsableAt(now) {
@@ -125,11 +121,7 @@ func (s *SessionStore) Sessions(
 
 // EndSession signs out. A session that is gone already is no error.
 func (s *SessionStore) EndSession(ctx context.Context, session *access.Session, from access.Origin) error {
-	err := s.endSession(ctx, session.Audience, session.UserID, session.ID, from, signedOut)
-	if errors.Is(err, SessionNotFound) {
-		return nil
-	}
-	return err
+	return orNotFound(s.endSession(ctx, session.Audience, session.UserID, session.ID, from, signedOut), nil)
 }
 
 // SessionNotFound is the refusal to revoke a session that the person does not have.
@@ -139,7 +131,7 @@ var SessionNotFound = fault.Missing("session")
 func (s *SessionStore) RevokeSession(
 	ctx context.Context, audience access.Audience, userID, id string, from access.Origin,
 ) error {
-	return s.endSession(ctx, audience, userID, id, from, sessionsEnded)
+	return orNotFound(s.endSession(ctx, audience, userID, id, from, sessionsEnded), SessionNotFound)
 }
 
 func (s *SessionStore) endSession(
@@ -150,7 +142,7 @@ func (s *SessionStore) endSession(
 			s.recordSessions(ctx, tx, audience, userID, from, e, 1))
 	})
 	s.ForgetSessions()
-	return orNotFound(err, SessionNotFound)
+	return err
 }
 
 // recordSessions writes down that sessions of somebody were ended; who has left may have had some.
@@ -158,11 +150,8 @@ func (s *SessionStore) recordSessions(
 	ctx context.Context, tx *store.Tx, a access.Audience, userID string, from access.Origin, e event, n int64,
 ) error {
 	who, err := tx.Person(ctx, a, userID)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
 	if err != nil {
-		return err
+		return orNotFound(err, nil)
 	}
 	return s.config.record(tx, who, from, e, map[string]any{"sessions": n})
 }
