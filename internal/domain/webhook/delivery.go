@@ -20,6 +20,9 @@ const (
 	Failed    Status = "failed"    // every attempt failed
 )
 
+// Statuses are all of them.
+var Statuses = []Status{Pending, Delivered, Failed}
+
 // Delivery is one event for one endpoint.
 type Delivery struct {
 	ID string // told to the receiver, the same in every attempt

@@ -52,8 +52,6 @@ type answerView struct {
 	JSON    string // what the detail of the order will hold
 }
 
-var languageNames = map[text.Locale]string{text.English: "English", text.Japanese: "日本語"}
-
 func (d *Desk) confirmVerdict(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	v, err := d.orderPage(r, who, r.PathValue("id"))
 	if err != nil {
@@ -79,7 +77,7 @@ func (d *Desk) renderConfirm(
 		orderPage: v, After: after, Form: form, Note: note, Sent: verdict, Against: v.against(verdict, v.Draft.Checks),
 	}
 	for _, l := range text.Locales {
-		a := answerView{Locale: l, Name: languageNames[l], Outcome: after.Outcome.Label().In(l)}
+		a := answerView{Locale: l, Name: ui.LanguageNames[l], Outcome: after.Outcome.Label().In(l)}
 		for _, reason := range after.ReasonsTold() {
 			a.Reasons = append(a.Reasons, reason.Text.In(l))
 		}

@@ -153,7 +153,7 @@ func (d *Desk) previewRequest(w http.ResponseWriter, r *http.Request, who *visit
 	}
 	page := requestPreview{orderPage: v, Form: form, Requests: after.Requested}
 	for _, l := range text.Locales {
-		a := requestAnswer{Locale: l, Name: languageNames[l], Photos: d.Service.ViewOrder(after, l).PhotosToResubmit}
+		a := requestAnswer{Locale: l, Name: ui.LanguageNames[l], Photos: d.Service.ViewOrder(after, l).PhotosToResubmit}
 		if a.JSON, err = d.detailJSON(after, l); err != nil {
 			return err
 		}

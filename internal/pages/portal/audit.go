@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/pages/ui"
+	"github.com/assayhq/assay/internal/service"
 )
 
 // accountLog is one of the two logs of an account as the portal shows it: they share their pages.
@@ -44,7 +46,7 @@ func (l accountLog) filter(q url.Values) audit.Filter {
 	if c := audit.Code(q.Get("code")); slices.Contains(audit.CodesOf(l.Log), c) {
 		f.Code = c
 	}
-	f.ActorID, _ = parseID(q.Get("actor"))
+	f.ActorID, _ = service.ParseID(q.Get("actor"))
 	f.From, f.To = ui.DayRange(q.Get)
 	return f
 }
@@ -87,10 +89,7 @@ func (p *Portal) showLog(w http.ResponseWriter, r *http.Request, who *visitor, l
 		rest.Set("below", strconv.FormatInt(v.Events[pageSize-1].Seq, 10))
 		v.Older = l.Path + "?" + rest.Encode()
 	}
-	v.Codes = []ui.Option{{Label: p.Site.T(r, "portal.any")}}
-	for _, c := range audit.CodesOf(l.Log) {
-		v.Codes = append(v.Codes, ui.Option{Value: string(c), Label: v.Labels[c]})
-	}
+	v.Codes = ui.Words(p.Site, r, "portal.audit.code.", audit.CodesOf(l.Log), p.anything(r))
 	if v.Actors, err = p.auditActors(r, who); err != nil {
 		return err
 	}
@@ -98,19 +97,16 @@ func (p *Portal) showLog(w http.ResponseWriter, r *http.Request, who *visitor, l
 }
 
 func (p *Portal) auditActors(r *http.Request, who *visitor) ([]ui.Option, error) {
-	actors := []ui.Option{{Label: p.Site.T(r, "portal.any")}}
 	users, _, err := p.Service.Team(r.Context(), actorOf(who))
 	if err != nil {
 		return nil, err
 	}
-	for _, u := range users {
-		actors = append(actors, ui.Option{Value: u.ID, Label: u.Email})
-	}
 	keys, err := p.Service.Keys(r.Context(), actorOf(who), who.User.AccountID)
-	for _, k := range keys {
-		actors = append(actors, ui.Option{Value: k.ID, Label: p.Site.T(r, "portal.by.key", "name", k.Name)})
-	}
-	return actors, err
+	return slices.Concat([]ui.Option{p.anything(r)}, ui.Options(users, func(u *access.User) ui.Option {
+		return ui.Option{Value: u.ID, Label: u.Email}
+	}), ui.Options(keys, func(k *access.Key) ui.Option {
+		return ui.Option{Value: k.ID, Label: p.Site.T(r, "portal.by.key", "name", k.Name)}
+	})), err
 }
 
 func (p *Portal) codeLabels(r *http.Request) map[audit.Code]string {

@@ -3,6 +3,7 @@ package portal
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -26,11 +27,11 @@ type captureLinksView struct {
 	Curl   string
 }
 
-func (p *Portal) showCaptureLinks(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	v := &captureLinksView{place: p.place(r, who, env, capturePath)}
-	before, _ := parseID(r.URL.Query().Get("before"))
+func (p *Portal) showCaptureLinks(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	v := &captureLinksView{place: p.place(r, who, capturePath)}
+	before, _ := service.ParseID(r.URL.Query().Get("before"))
 	var err error
-	if v.Rows, err = p.Service.CaptureLinks(r.Context(), actorIn(who, env), before, pageSize+1); err != nil {
+	if v.Rows, err = p.Service.CaptureLinks(r.Context(), who.actor(), before, pageSize+1); err != nil {
 		return err
 	}
 	if before != "" {
@@ -53,50 +54,36 @@ type newCaptureView struct {
 }
 
 // captureLives are how long a link can be used, in hours: all between the bounds of the interface.
-var captureLives = []int{1, 24, 48, 168}
+var captureLives = []string{"1", "24", "48", "168"}
 
-func (p *Portal) newCaptureView(
-	r *http.Request, who *visitor, env access.Environment, form *ui.Form,
-) (v *newCaptureView, err error) {
-	v = &newCaptureView{place: p.place(r, who, env, capturePath), Form: form}
+func (p *Portal) newCaptureView(r *http.Request, who *visitor, form *ui.Form) (v *newCaptureView, err error) {
+	v = &newCaptureView{place: p.place(r, who, capturePath), Form: form}
 	if v.itemChoice, err = p.chooseItem(r, form); err != nil {
 		return nil, err
 	}
-	for _, hours := range captureLives {
-		v.Lives = append(v.Lives, ui.Option{
-			Value: strconv.Itoa(hours), Label: p.Site.T(r, "portal.capture.life_"+strconv.Itoa(hours)),
-		})
-	}
-	v.Locales = []ui.Option{
-		{Label: p.Site.T(r, "portal.capture.any_language")},
-		{Value: string(text.English), Label: "English"},
-		{Value: string(text.Japanese), Label: "日本語"},
-	}
+	v.Lives = ui.Words(p.Site, r, "portal.capture.life_", captureLives)
+	v.Locales = ui.Languages(ui.Option{Label: p.Site.T(r, "portal.capture.any_language")})
 	return v, nil
 }
 
-func (p *Portal) showNewCaptureLink(
-	w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment,
-) error {
+func (p *Portal) showNewCaptureLink(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	q, form := r.URL.Query(), ui.NewForm("life", strconv.Itoa(int(capture.DefaultLife.Hours())))
 	for _, name := range []string{"category", "brand", "model"} {
 		form.Set(name, q.Get(name))
 	}
-	v, err := p.newCaptureView(r, who, env, form)
+	v, err := p.newCaptureView(r, who, form)
 	if err != nil {
 		return err
 	}
 	return p.pages.Render(w, r, ui.Page{Template: "capture_link_new", Data: v})
 }
 
-func (p *Portal) createCaptureLink(
-	w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment, form *ui.Form,
-) error {
-	v, err := p.newCaptureView(r, who, env, form)
+func (p *Portal) createCaptureLink(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
+	v, err := p.newCaptureView(r, who, form)
 	if err != nil {
 		return err
 	}
-	page := ui.Page{Template: "capture_link_new", Data: v, Status: http.StatusUnprocessableEntity}
+	page := ui.Page{Template: "capture_link_new", Data: v, Form: form}
 	n := p.captureLinkOf(form)
 	if !v.Ready {
 		form.Fail("brand", "ui.problem.required")
@@ -105,9 +92,9 @@ func (p *Portal) createCaptureLink(
 	if !form.OK() {
 		return p.pages.Render(w, r, page)
 	}
-	l, address, err := p.Service.CreateCaptureLink(r.Context(), actorIn(who, env), n)
+	l, address, err := p.Service.CreateCaptureLink(r.Context(), who.actor(), n)
 	if err != nil {
-		return p.refuse(w, r, page, form, err)
+		return p.pages.Again(w, r, page, err)
 	}
 	return p.captureLinkMade(w, r, v.place, l, address)
 }
@@ -122,10 +109,8 @@ func (p *Portal) captureLinkOf(form *ui.Form) service.NewCaptureLink {
 		_, problem := webhook.CheckURL("return_url", n.ReturnURL)
 		p.failURL(form, problem)
 	}
-	for _, hours := range captureLives {
-		if form.Get("life") == strconv.Itoa(hours) {
-			n.Life = time.Duration(hours) * time.Hour
-		}
+	if life := form.Get("life"); slices.Contains(captureLives, life) {
+		n.Life, _ = time.ParseDuration(life + "h")
 	}
 	if l := form.Get("locale"); l != "" {
 		n.Locale, _ = text.ParseLocale(l)
@@ -134,21 +119,19 @@ func (p *Portal) captureLinkOf(form *ui.Form) service.NewCaptureLink {
 }
 
 // createOrderCaptureLink makes a link for the photo request of an order.
-func (p *Portal) createOrderCaptureLink(
-	w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment, form *ui.Form,
-) error {
+func (p *Portal) createOrderCaptureLink(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
 	n := p.captureLinkOf(form)
 	n.OrderID, n.ExternalID, n.ReturnURL = r.PathValue("id"), "", ""
-	l, address, err := p.Service.CreateCaptureLink(r.Context(), actorIn(who, env), n)
+	l, address, err := p.Service.CreateCaptureLink(r.Context(), who.actor(), n)
 	switch fault.CodeOf(err) {
 	case order.NotAwaitingPhotos("").Code, capture.LimitReached.Code:
-		back := home + "/" + string(env) + "/orders/" + r.PathValue("id")
+		back := who.base() + "/orders/" + r.PathValue("id")
 		return p.Site.Redirect(w, r, back, ui.Failed("portal.team.refused", "text", p.portalFault(r, err)))
 	}
 	if err != nil {
 		return err
 	}
-	return p.captureLinkMade(w, r, p.place(r, who, env, capturePath), l, address)
+	return p.captureLinkMade(w, r, p.place(r, who, capturePath), l, address)
 }
 
 // captureMadeView shows the address of a link once.
@@ -177,12 +160,12 @@ type captureLinkView struct {
 	Curl string
 }
 
-func (p *Portal) showCaptureLink(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	l, err := p.Service.CaptureLink(r.Context(), actorIn(who, env), r.PathValue("id"))
+func (p *Portal) showCaptureLink(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	l, err := p.Service.CaptureLink(r.Context(), who.actor(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	v := captureLinkView{place: p.place(r, who, env, capturePath), Capture: l, By: l.MadeBy.Name}
+	v := captureLinkView{place: p.place(r, who, capturePath), Capture: l, By: l.MadeBy.Name}
 	if l.MadeBy.Kind == access.ByAPIKey {
 		v.By = p.Site.T(r, "portal.by.key", "name", l.MadeBy.Name)
 	}
@@ -219,23 +202,21 @@ func (p *Portal) postCurl(path string, body any) string {
 		"  -H 'Content-Type: application/json' \\\n  -d " + shellQuote(string(text)) + " \\\n  '" + p.api(path) + "'"
 }
 
-func (p *Portal) showRevokeCaptureLink(
-	w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment,
-) error {
-	l, err := p.Service.CaptureLink(r.Context(), actorIn(who, env), r.PathValue("id"))
+func (p *Portal) showRevokeCaptureLink(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	l, err := p.Service.CaptureLink(r.Context(), who.actor(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	back := home + "/" + string(env) + capturePath + "/" + l.ID
+	back := who.base() + capturePath + "/" + l.ID
 	if l.Status != capture.Open {
 		return p.Site.Redirect(w, r, back, ui.Failed("portal.capture.too_late"))
 	}
 	return p.confirm(w, r, "portal.capture.revoke", back)
 }
 
-func (p *Portal) revokeCaptureLink(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	if err := p.Service.RevokeCaptureLink(r.Context(), actorIn(who, env), r.PathValue("id")); err != nil {
+func (p *Portal) revokeCaptureLink(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	if err := p.Service.RevokeCaptureLink(r.Context(), who.actor(), r.PathValue("id")); err != nil {
 		return err
 	}
-	return p.Site.Redirect(w, r, home+"/"+string(env)+capturePath, ui.Done("portal.capture.was_revoked"))
+	return p.Site.Redirect(w, r, who.base()+capturePath, ui.Done("portal.capture.was_revoked"))
 }

@@ -30,17 +30,14 @@ type noticeView struct {
 	Below int64
 }
 
-func (p *Portal) showCredits(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	return p.creditsPage(w, r, who, env, nil)
+func (p *Portal) showCredits(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	return p.renderCredits(w, r, who, nil)
 }
 
-// creditsPage shows the ledger; form is that of the notice when it has to be shown again.
-func (p *Portal) creditsPage(
-	w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment, form *ui.Form,
-) error {
+// renderCredits shows the ledger; form is that of the notice when it has to be shown again.
+func (p *Portal) renderCredits(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
 	q := r.URL.Query()
-	status := http.StatusOK
-	v := creditsView{place: p.place(r, who, env, "/credits"), Curl: p.curl("/balance")}
+	v := creditsView{place: p.place(r, who, "/credits"), Curl: p.curl("/balance")}
 	base, changes := v.Base+"/credits", q.Get("view") == "changes"
 	v.Tabs = []ui.Tab{
 		{Href: base, Label: p.Site.T(r, "portal.orders.all"), Current: !changes},
@@ -48,23 +45,21 @@ func (p *Portal) creditsPage(
 	}
 	var err error
 	page := pageNumber(q)
-	actor := actorIn(who, env)
+	actor := who.actor()
 	if v.Lines, v.Totals, err = p.Service.Ledger(r.Context(), actor, actor.Tenant, page, pageSize); err != nil {
 		return err
 	}
-	if env == access.Live {
+	if who.env == access.Live {
 		v.Notice = &noticeView{
 			Form: form, Owner: who.User.Role.Includes(access.Owner), Mail: p.Service.SendsMail(), Below: v.Totals.LowCredits,
 		}
-		if form != nil {
-			status = http.StatusUnprocessableEntity
-		} else {
+		if form == nil {
 			v.Notice.Form = ui.NewForm("below", strconv.FormatInt(v.Totals.LowCredits, 10))
 		}
 	}
 	if !changes {
 		v.Pager = &ui.Pager{Page: page, Limit: pageSize, Total: v.Totals.Entries, URL: r.URL}
-		return p.pages.Render(w, r, ui.Page{Template: "credits", Data: v, Status: status})
+		return p.pages.Render(w, r, ui.Page{Template: "credits", Data: v, Form: form})
 	}
 	before, _ := strconv.ParseInt(q.Get("before"), 10, 64)
 	if v.Lines, err = p.Service.LedgerChanges(r.Context(), actor, actor.Tenant, before, pageSize+1); err != nil {
@@ -80,12 +75,10 @@ func (p *Portal) creditsPage(
 	return p.pages.Render(w, r, ui.Page{Template: "credits", Data: v})
 }
 
-func (p *Portal) setLowCredits(
-	w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment, form *ui.Form,
-) error {
+func (p *Portal) setLowCredits(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
 	below, err := strconv.ParseInt(form.Get("below"), 10, 64)
 	if err == nil {
-		err = p.Service.SetLowCredits(r.Context(), actorIn(who, env), below)
+		err = p.Service.SetLowCredits(r.Context(), who.actor(), below)
 	} else {
 		err = fault.InvalidField("below", "range", "must be a whole number")
 	}
@@ -93,15 +86,15 @@ func (p *Portal) setLowCredits(
 		if err := p.pages.Refuse(form, err); err != nil {
 			return err
 		}
-		return p.creditsPage(w, r, who, env, form)
+		return p.renderCredits(w, r, who, form)
 	}
 	return p.Site.Redirect(w, r, "/portal/live/credits", ui.Done("portal.credits.notice_saved"))
 }
 
-func (p *Portal) exportCredits(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
+func (p *Portal) exportCredits(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	header := []string{"seq", "created_at", "kind", "amount", "balance_after", "order_number", "order_id", "note"}
-	actor, number := actorIn(who, env), func(n int64) string { return strconv.FormatInt(n, 10) }
-	return p.sendCSV(w, r, actor, "credits-"+string(env)+".csv", header, func(write func(...string) error) error {
+	actor, number := who.actor(), func(n int64) string { return strconv.FormatInt(n, 10) }
+	return p.sendCSV(w, r, actor, "credits-"+string(who.env)+".csv", header, func(write func(...string) error) error {
 		return p.Service.EachLedgerEntry(r.Context(), actor, actor.Tenant, func(e *credit.Entry) error {
 			return write(number(e.Seq), ui.CSVTime(e.CreatedAt), string(e.Kind), number(e.Amount), number(e.BalanceAfter),
 				e.OrderNumber, e.OrderID, ui.CSVText(e.Note))

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
-	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/service"
@@ -27,41 +27,33 @@ type deliveriesView struct {
 	Filtered  bool
 }
 
-var deliveryStatuses = []webhook.Status{webhook.Pending, webhook.Delivered, webhook.Failed}
-
 // spans are since when failed deliveries can be sent again.
 var spans = []struct {
 	name string
 	past time.Duration
 }{{"hour", time.Hour}, {"day", 24 * time.Hour}, {"week", 7 * 24 * time.Hour}, {"month", 30 * 24 * time.Hour}}
 
-func (p *Portal) showDeliveries(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	q, actor := r.URL.Query(), actorIn(who, env)
+func (p *Portal) showDeliveries(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	q, actor := r.URL.Query(), who.actor()
 	v := &deliveriesView{
-		place: p.place(r, who, env, "/deliveries"),
+		place: p.place(r, who, "/deliveries"),
 		Form:  ui.NewForm("status", q.Get("status"), "endpoint", q.Get("endpoint")), Again: ui.NewForm("since", "day"),
 	}
-	f := webhook.DeliveryFilter{Tenant: actor.Tenant, Status: webhook.Status(q.Get("status"))}
-	v.Statuses = []ui.Option{{Label: p.Site.T(r, "portal.any")}}
-	known := f.Status == ""
-	for _, s := range deliveryStatuses {
-		v.Statuses = append(v.Statuses, ui.Option{Value: string(s), Label: p.Site.T(r, "ui.delivery."+string(s))})
-		known = known || f.Status == s
+	f := webhook.DeliveryFilter{Tenant: actor.Tenant}
+	if s := webhook.Status(q.Get("status")); slices.Contains(webhook.Statuses, s) {
+		f.Status = s
 	}
-	if !known {
-		f.Status = ""
-	}
-	f.EndpointID, _ = parseID(q.Get("endpoint"))
-	f.Before, _ = parseID(q.Get("before"))
+	v.Statuses = ui.Words(p.Site, r, "ui.delivery.", webhook.Statuses, p.anything(r))
+	f.EndpointID, _ = service.ParseID(q.Get("endpoint"))
+	f.Before, _ = service.ParseID(q.Get("before"))
 	v.Filtered = f.Status != "" || f.EndpointID != ""
 	endpoints, err := p.Service.Endpoints(r.Context(), actor, actor.Tenant)
 	if err != nil {
 		return err
 	}
-	v.Endpoints = []ui.Option{{Label: p.Site.T(r, "portal.any")}}
-	for _, e := range endpoints {
-		v.Endpoints = append(v.Endpoints, ui.Option{Value: e.ID, Label: e.URL})
-	}
+	v.Endpoints = ui.Options(endpoints, func(e *webhook.Endpoint) ui.Option {
+		return ui.Option{Value: e.ID, Label: e.URL}
+	}, p.anything(r))
 	for _, s := range spans {
 		v.Spans = append(v.Spans, ui.Option{Value: s.name, Label: p.Site.T(r, "portal.delivery.since_"+s.name)})
 	}
@@ -80,25 +72,14 @@ func (p *Portal) showDeliveries(w http.ResponseWriter, r *http.Request, who *vis
 	return p.pages.Render(w, r, ui.Page{Template: "deliveries", Data: v})
 }
 
-// parseID returns the id in s, or nothing.
-func parseID(s string) (string, bool) {
-	id, ok := service.ParseID(s)
-	if !ok {
-		return "", false
-	}
-	return id, true
-}
-
-func (p *Portal) redeliverFailed(
-	w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment, form *ui.Form,
-) error {
+func (p *Portal) redeliverFailed(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
 	past := spans[1].past
 	for _, s := range spans {
 		if s.name == form.Get("since") {
 			past = s.past
 		}
 	}
-	actor := actorIn(who, env)
+	actor := who.actor()
 	f := webhook.DeliveryFilter{Tenant: actor.Tenant}
 	n, err := p.Service.RedeliverFailed(r.Context(), actor, f, p.Site.Now().Add(-past))
 	if err != nil {
@@ -123,8 +104,8 @@ type sentAttempt struct {
 	Headers []webhook.Header
 }
 
-func (p *Portal) showDelivery(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	d, made, err := p.Service.Delivery(r.Context(), actorIn(who, env), r.PathValue("id"))
+func (p *Portal) showDelivery(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	d, made, err := p.Service.Delivery(r.Context(), who.actor(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -137,7 +118,7 @@ func (p *Portal) showDelivery(w http.ResponseWriter, r *http.Request, who *visit
 		attempts[i] = sentAttempt{a, headers(a)}
 	}
 	v := deliveryView{
-		place: p.place(r, who, env, "/deliveries"), Delivery: d, Attempts: attempts,
+		place: p.place(r, who, "/deliveries"), Delivery: d, Attempts: attempts,
 		Exact: string(d.Body), Readable: string(d.Body), Ended: d.Status != webhook.Pending,
 	}
 	var b bytes.Buffer
@@ -164,11 +145,11 @@ func replay(headers []webhook.Header, body string) string {
 // shellQuote makes a text one word of a shell.
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-func (p *Portal) redeliver(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	if err := p.Service.Redeliver(r.Context(), actorIn(who, env), r.PathValue("id")); err != nil {
+func (p *Portal) redeliver(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	if err := p.Service.Redeliver(r.Context(), who.actor(), r.PathValue("id")); err != nil {
 		return err
 	}
 	return p.Site.Redirect(
-		w, r, home+"/"+string(env)+"/deliveries/"+r.PathValue("id"), ui.Done("portal.delivery.again_done"),
+		w, r, who.base()+"/deliveries/"+r.PathValue("id"), ui.Done("portal.delivery.again_done"),
 	)
 }

@@ -29,13 +29,13 @@ type endpointView struct {
 	PausedBy time.Time // when waiting deliveries begin to fail
 }
 
-func (p *Portal) showEndpoint(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	actor := actorIn(who, env)
+func (p *Portal) showEndpoint(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	actor := who.actor()
 	e, err := p.Service.Endpoint(r.Context(), actor, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	v := &endpointView{place: p.place(r, who, env, "/webhooks"), Endpoint: e}
+	v := &endpointView{place: p.place(r, who, "/webhooks"), Endpoint: e}
 	if v.Key, err = p.Service.Key(r.Context(), actor, e.APIKeyID); err != nil {
 		return err
 	}
@@ -92,11 +92,9 @@ func (p *Portal) health(r *http.Request, hours []webhook.HourCount, begin time.T
 	return successRate(sum), c
 }
 
-func (p *Portal) pauseEndpoint(
-	w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment, form *ui.Form,
-) error {
+func (p *Portal) pauseEndpoint(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
 	pause := form.Get("paused") == "1"
-	e, err := p.Service.PauseEndpoint(r.Context(), actorIn(who, env), r.PathValue("id"), pause)
+	e, err := p.Service.PauseEndpoint(r.Context(), who.actor(), r.PathValue("id"), pause)
 	if err != nil {
 		return err
 	}
@@ -111,8 +109,8 @@ func endpointPath(e *webhook.Endpoint) string {
 	return home + "/" + string(e.Environment) + "/webhooks/" + e.ID
 }
 
-func (p *Portal) showRotateSecret(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	e, err := p.Service.Endpoint(r.Context(), actorIn(who, env), r.PathValue("id"))
+func (p *Portal) showRotateSecret(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	e, err := p.Service.Endpoint(r.Context(), who.actor(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -123,11 +121,11 @@ func (p *Portal) showRotateSecret(w http.ResponseWriter, r *http.Request, who *v
 }
 
 // rotateSecret shows the new signing secret once, in the answer itself.
-func (p *Portal) rotateSecret(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	e, secret, err := p.Service.RotateSecret(r.Context(), actorIn(who, env), r.PathValue("id"))
+func (p *Portal) rotateSecret(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	e, secret, err := p.Service.RotateSecret(r.Context(), who.actor(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	v := madeEndpointView{place: p.place(r, who, env, "/webhooks"), Endpoint: e, Secret: secret}
+	v := madeEndpointView{place: p.place(r, who, "/webhooks"), Endpoint: e, Secret: secret}
 	return p.pages.Render(w, r, ui.Page{Template: "secret_made", Data: v})
 }

@@ -2,6 +2,7 @@ package portal
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/pages/ui"
@@ -24,30 +25,25 @@ func (p *Portal) chooseItem(r *http.Request, form *ui.Form) (c itemChoice, err e
 		return c, err
 	}
 	choose := ui.Option{Label: p.Site.T(r, "portal.sandbox.choose")}
-	c.Categories = []ui.Option{choose}
-	for _, x := range categories {
-		c.Categories = append(c.Categories, ui.Option{Value: x.Code, Label: x.Name.In(l)})
-	}
+	c.Categories = ui.Options(categories, func(x *catalog.Category) ui.Option {
+		return ui.Option{Value: x.Code, Label: x.Name.In(l)}
+	}, choose)
 	category, brand, model := form.Get("category"), form.Get("brand"), form.Get("model")
 	brands, err := snap.Brands(category, "")
 	if category == "" || err != nil {
 		return c, nil //nolint:nilerr // a category that is none leaves nothing to choose
 	}
-	c.Brands = []ui.Option{choose}
-	for _, b := range brands {
-		c.Brands = append(c.Brands, ui.Option{Value: b.Code, Label: b.Name.In(l)})
-	}
+	c.Brands = ui.Options(brands, func(b *catalog.Brand) ui.Option {
+		return ui.Option{Value: b.Code, Label: b.Name.In(l)}
+	}, choose)
 	models, err := snap.Models(brand, category, "")
 	if brand == "" || err != nil {
 		return c, nil //nolint:nilerr // likewise: the brand of another category, say
 	}
-	c.Models = []ui.Option{{Label: p.Site.T(r, "portal.sandbox.no_model")}}
-	known := false
-	for _, m := range models {
-		c.Models = append(c.Models, ui.Option{Value: m.Code, Label: m.Name.In(l)})
-		known = known || m.Code == model
-	}
-	if !known {
+	c.Models = ui.Options(models, func(m *catalog.Model) ui.Option {
+		return ui.Option{Value: m.Code, Label: m.Name.In(l)}
+	}, ui.Option{Label: p.Site.T(r, "portal.sandbox.no_model")})
+	if !slices.ContainsFunc(models, func(m *catalog.Model) bool { return m.Code == model }) {
 		model = ""
 	}
 	c.Where, err = snap.Check(category, brand, model)

@@ -69,7 +69,7 @@ func (p *Portal) renameKey(w http.ResponseWriter, r *http.Request, who *visitor,
 		return err
 	}
 	if err := p.Service.RenameKey(r.Context(), actorOf(who), k.ID, form.Get("name")); err != nil {
-		return p.refuse(w, r, ui.Page{Template: "key_rename", Data: keyView{Form: form, Key: k}}, form, err)
+		return p.pages.Again(w, r, ui.Page{Template: "key_rename", Data: keyView{Form: form, Key: k}, Form: form}, err)
 	}
 	return p.Site.Redirect(w, r, "/portal/keys/"+k.ID, ui.Done("portal.keys.renamed", "name", form.Get("name")))
 }
@@ -83,7 +83,7 @@ func (p *Portal) showNetworks(w http.ResponseWriter, r *http.Request, who *visit
 }
 
 func (p *Portal) networksPage(r *http.Request, k *access.Key, form *ui.Form) ui.Page {
-	return ui.Page{Template: "key_networks", Data: keyView{Form: form, Key: k, Address: ui.OriginOf(r).IP}}
+	return ui.Page{Template: "key_networks", Form: form, Data: keyView{Form: form, Key: k, Address: ui.OriginOf(r).IP}}
 }
 
 func (p *Portal) setNetworks(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
@@ -93,9 +93,7 @@ func (p *Portal) setNetworks(w http.ResponseWriter, r *http.Request, who *visito
 	}
 	networks := form.Networks("networks")
 	if !form.OK() {
-		page := p.networksPage(r, k, form)
-		page.Status = http.StatusUnprocessableEntity
-		return p.pages.Render(w, r, page)
+		return p.pages.Render(w, r, p.networksPage(r, k, form))
 	}
 	if err := p.Service.SetKeyNetworks(r.Context(), actorOf(who), k.ID, networks); err != nil {
 		return err

@@ -3,6 +3,7 @@ package portal
 import (
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
@@ -55,23 +56,10 @@ func (p *Portal) newKeyView(r *http.Request, form *ui.Form) newKeyView {
 		})
 	}
 	for _, scope := range access.AllScopes {
-		v.Scopes = append(
-			v.Scopes,
-			ui.Option{Value: string(scope), Label: string(scope), Hint: p.Site.T(r, "portal.scope."+scopeKey(scope))},
-		)
+		hint := p.Site.T(r, "portal.scope."+strings.ReplaceAll(string(scope), ":", "_"))
+		v.Scopes = append(v.Scopes, ui.Option{Value: string(scope), Label: string(scope), Hint: hint})
 	}
 	return v
-}
-
-// scopeKey is a scope as a part of a message's key.
-func scopeKey(s access.Scope) string {
-	b := []byte(s)
-	for i := range b {
-		if b[i] == ':' {
-			b[i] = '_'
-		}
-	}
-	return string(b)
 }
 
 func (p *Portal) showNewKey(w http.ResponseWriter, r *http.Request, _ *visitor) error {
@@ -110,16 +98,34 @@ func (p *Portal) createKey(w http.ResponseWriter, r *http.Request, who *visitor,
 		n.ExpiresAt = &end
 	}
 	n.Networks = form.Networks("networks")
-	page := ui.Page{Template: "key_new", Data: p.newKeyView(r, form), Status: http.StatusUnprocessableEntity}
+	page := ui.Page{Template: "key_new", Data: p.newKeyView(r, form), Form: form}
 	if !form.OK() {
 		return p.pages.Render(w, r, page)
 	}
 	k, secretKey, err := p.Service.CreateKey(r.Context(), actorOf(who), n)
 	if err != nil {
-		return p.refuse(w, r, page, form, err)
+		return p.pages.Again(w, r, page, err)
 	}
 	curl := "curl -H 'Authorization: Bearer " + secretKey + "' \\\n  '" + p.api("/balance") + "'"
 	return p.pages.Render(w, r, ui.Page{Template: "key_made", Data: madeKeyView{Key: k, Secret: secretKey, Curl: curl}})
+}
+
+// anything is the option of a filter that does not filter.
+func (p *Portal) anything(r *http.Request) ui.Option {
+	return ui.Option{Label: p.Site.T(r, "portal.any")}
+}
+
+// usableKeys returns the keys of the environment that can be used now.
+func (p *Portal) usableKeys(r *http.Request, who *visitor) ([]*access.Key, error) {
+	keys, err := p.Service.Keys(r.Context(), who.actor(), who.User.AccountID)
+	return slices.DeleteFunc(keys, func(k *access.Key) bool {
+		return k.Environment != who.env || !k.UsableAt(p.Site.Now())
+	}), err
+}
+
+// keyOption is a key to choose.
+func keyOption(k *access.Key) ui.Option {
+	return ui.Option{Value: k.ID, Label: k.Name + " …" + k.Hint}
 }
 
 // api is the address of an operation of the integration interface.

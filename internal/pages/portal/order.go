@@ -47,18 +47,17 @@ type eventView struct {
 	Indexes string
 }
 
-func (p *Portal) showOrder(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	return p.renderOrder(w, r, who, env, &orderPage{}, http.StatusOK)
+func (p *Portal) showOrder(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	return p.renderOrder(w, r, who, &orderPage{}, nil)
 }
 
-func (p *Portal) renderOrder(
-	w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment, v *orderPage, status int,
+func (p *Portal) renderOrder(w http.ResponseWriter, r *http.Request, who *visitor, v *orderPage, form *ui.Form,
 ) error {
-	o, err := p.Service.Order(r.Context(), who.User.Actor(env, who.Origin), r.PathValue("id"))
+	o, err := p.Service.Order(r.Context(), who.actor(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	v.place, v.OrderRecord, v.MaxBytes = p.place(r, who, env, "/orders"), o, p.MaxPhotoBytes
+	v.place, v.OrderRecord, v.MaxBytes = p.place(r, who, "/orders"), o, p.MaxPhotoBytes
 	v.Late, v.Indexes = o.IsDelayed(p.Site.Now()), p.Service.PhotoIndexes(o.Order)
 	if o.CertificateID != "" {
 		v.CertificateURL = p.Service.CertificateURL(o.CertificateID)
@@ -73,19 +72,19 @@ func (p *Portal) renderOrder(
 	if v.State == nil {
 		v.State = ui.NewForm()
 	}
-	if env == access.Test {
-		for _, s := range order.SandboxStates {
-			v.States = append(v.States, ui.Option{Value: string(s), Label: p.stateLabel(r, s)})
-		}
-		for _, x := range v.Indexes {
-			v.AskFor = append(v.AskFor, ui.Option{Value: x.Code, Label: x.Name.In(ui.LocaleOf(r))})
-		}
+	if who.env == access.Test {
+		v.States = ui.Options(order.SandboxStates, func(s order.SandboxState) ui.Option {
+			return ui.Option{Value: string(s), Label: p.stateLabel(r, s)}
+		})
+		v.AskFor = ui.Options(v.Indexes, func(x *catalog.PhotoIndex) ui.Option {
+			return ui.Option{Value: x.Code, Label: x.Name.In(ui.LocaleOf(r))}
+		})
 	}
 	v.Curl = p.curl("/orders/" + o.ID)
 	if o.Status == order.UpdatePhotos {
 		v.Curl += "\n\n" + p.answerCurl(o.Order)
 	}
-	return p.pages.Render(w, r, ui.Page{Template: "order", Data: v, Status: status})
+	return p.pages.Render(w, r, ui.Page{Template: "order", Data: v, Form: form})
 }
 
 // stateLabel says a state as the badges of orders do.
@@ -154,29 +153,29 @@ func (p *Portal) eventView(r *http.Request, page *orderPage, e *order.TimelineEn
 	return v
 }
 
-func (p *Portal) backToOrder(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	o, err := p.Service.Order(r.Context(), who.User.Actor(env, who.Origin), r.PathValue("id"))
+func (p *Portal) backToOrder(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	o, err := p.Service.Order(r.Context(), who.actor(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	return p.Site.Redirect(w, r, home+"/"+string(env)+"/orders/"+o.ID)
+	return p.Site.Redirect(w, r, who.base()+"/orders/"+o.ID)
 }
 
-func (p *Portal) showCancel(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	o, err := p.Service.Order(r.Context(), who.User.Actor(env, who.Origin), r.PathValue("id"))
+func (p *Portal) showCancel(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	o, err := p.Service.Order(r.Context(), who.actor(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	back := home + "/" + string(env) + "/orders/" + o.ID
+	back := who.base() + "/orders/" + o.ID
 	if o.Status != order.Queued {
 		return p.Site.Redirect(w, r, back, ui.Failed("portal.order.too_late"))
 	}
 	return p.confirm(w, r, "portal.order.cancel", back, "number", o.Number, "n", o.Price)
 }
 
-func (p *Portal) cancelOrder(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	if _, err := p.Service.CancelOrder(r.Context(), who.User.Actor(env, who.Origin), r.PathValue("id"), ""); err != nil {
+func (p *Portal) cancelOrder(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	if _, err := p.Service.CancelOrder(r.Context(), who.actor(), r.PathValue("id"), ""); err != nil {
 		return err
 	}
-	return p.Site.Redirect(w, r, home+"/"+string(env)+"/orders/"+r.PathValue("id"), ui.Done("portal.order.canceled"))
+	return p.Site.Redirect(w, r, who.base()+"/orders/"+r.PathValue("id"), ui.Done("portal.order.canceled"))
 }

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/imaging"
@@ -72,11 +71,11 @@ func readBefore(q url.Values) *order.Cursor {
 	return nil
 }
 
-func (p *Portal) showOrders(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
+func (p *Portal) showOrders(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	q := r.URL.Query()
-	filter, actor := orderFilter(q), who.User.Actor(env, who.Origin)
+	filter, actor := orderFilter(q), who.actor()
 	v := ordersView{
-		place: p.place(r, who, env, "/orders"), Form: ui.NewForm("status", q.Get("status"), "outcome",
+		place: p.place(r, who, "/orders"), Form: ui.NewForm("status", q.Get("status"), "outcome",
 			string(filter.Outcome)),
 		Search: q.Get("q"), Filtered: filter.States() != nil,
 	}
@@ -112,19 +111,11 @@ func (p *Portal) showOrders(w http.ResponseWriter, r *http.Request, who *visitor
 	if v.Waiting, err = p.Service.CountWaiting(r.Context(), actor.Tenant, maxWaiting); err != nil {
 		return err
 	}
-	p.orderChoices(r, &v)
+	v.Statuses = ui.Words(p.Site, r, "ui.status.", order.Statuses, p.anything(r))
+	v.Outcomes = ui.Options(order.Outcomes, func(o order.Outcome) ui.Option {
+		return ui.Option{Value: string(o), Label: o.Label().In(ui.LocaleOf(r))}
+	}, p.anything(r))
 	return p.pages.Render(w, r, ui.Page{Template: "orders", Data: v})
-}
-
-func (p *Portal) orderChoices(r *http.Request, v *ordersView) {
-	v.Statuses = []ui.Option{{Label: p.Site.T(r, "portal.any")}}
-	for _, s := range order.Statuses {
-		v.Statuses = append(v.Statuses, ui.Option{Value: string(s), Label: p.Site.T(r, "ui.status."+string(s))})
-	}
-	v.Outcomes = []ui.Option{{Label: p.Site.T(r, "portal.any")}}
-	for _, o := range order.Outcomes {
-		v.Outcomes = append(v.Outcomes, ui.Option{Value: string(o), Label: o.Label().In(ui.LocaleOf(r))})
-	}
 }
 
 // pageNumber reads ?page=; anything else is the first page.
@@ -145,13 +136,13 @@ func (p *Portal) curl(path string) string {
 // keyVariable is the environment variable of samples, which the program reads itself.
 const keyVariable = "ASSAY_KEY"
 
-func (p *Portal) exportOrders(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
+func (p *Portal) exportOrders(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	header := []string{
 		"order_number", "id", "external_id", "status", "outcome", "category_code", "brand_code", "model_code", "answer_time",
 		"price", "created_at", "due_date", "updated_at", "ended_at",
 	}
-	actor, filter := who.User.Actor(env, who.Origin), orderFilter(r.URL.Query())
-	return p.sendCSV(w, r, actor, "orders-"+string(env)+".csv", header, func(write func(...string) error) error {
+	actor, filter := who.actor(), orderFilter(r.URL.Query())
+	return p.sendCSV(w, r, actor, "orders-"+string(who.env)+".csv", header, func(write func(...string) error) error {
 		return p.Service.EachOrder(r.Context(), actor, filter, func(o *order.Summary) error {
 			externalID, item := "", &o.Classification
 			if o.ExternalID != nil {

@@ -31,29 +31,23 @@ type overviewView struct {
 // overviewLimits is how many limits the overview shows.
 const overviewLimits = 5
 
-func (p *Portal) showOverview(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	o, err := p.Service.Overview(r.Context(), actorIn(who, env))
+func (p *Portal) showOverview(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	o, err := p.Service.Overview(r.Context(), who.actor())
 	if err != nil {
 		return err
 	}
 	v := overviewView{
-		place: p.place(r, who, env, ""), Overview: o, Most: service.OverviewMost,
+		place: p.place(r, who, ""), Overview: o, Most: service.OverviewMost,
 		SuccessDay: successRate(o.Webhooks.Day), SuccessWeek: successRate(o.Webhooks.Week),
 	}
-	keys, err := p.Service.Keys(r.Context(), actorIn(who, env), who.User.AccountID)
+	usable, err := p.usableKeys(r, who)
 	if err != nil {
 		return err
-	}
-	var usable []*access.Key
-	for _, k := range keys {
-		if k.Environment == env && k.UsableAt(p.Site.Now()) {
-			usable = append(usable, k)
-		}
 	}
 	v.HasKey = len(usable) > 0
 	quotas := p.quotas(r, usable...)
 	v.Limits, v.LimitsKnown = nearest(quotas, overviewLimits), quotas != nil
-	v.Low = env == access.Live && o.Totals.Entries > 0 && o.Totals.Credits < o.Totals.LowCredits
+	v.Low = who.env == access.Live && o.Totals.Entries > 0 && o.Totals.Credits < o.Totals.LowCredits
 	v.Start = o.Totals.Orders == 0 || !v.HasKey
 	v.NewHere = !v.Start && v.Can && p.Site.Now().Sub(who.User.CreatedAt) < newMember
 	if o.Totals.Orders > 0 {

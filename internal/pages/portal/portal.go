@@ -52,16 +52,23 @@ type Portal struct {
 	signIn *signin.Pages
 }
 
-// visitor is a member with their session.
-type visitor = ui.Visitor[*service.Member]
-
-// actorOf returns the visitor as the actor of a use case about the whole account.
-func actorOf(who *visitor) access.Actor { return actorIn(who, "") }
-
-// actorIn returns the visitor as the actor of a use case in an environment of their account.
-func actorIn(who *visitor, env access.Environment) access.Actor {
-	return who.User.Actor(env, who.Origin)
+// visitor is a member with their session, at a page of an environment or of the whole account.
+type visitor struct {
+	*ui.Visitor[*service.Member]
+	env access.Environment // empty: the whole account
 }
+
+// in returns the visitor at a page of an environment.
+func (v *visitor) in(env access.Environment) *visitor { return &visitor{v.Visitor, env} }
+
+// actor returns the visitor as the actor of a use case in the environment.
+func (v *visitor) actor() access.Actor { return v.User.Actor(v.env, v.Origin) }
+
+// base is the address of the environment's pages.
+func (v *visitor) base() string { return home + "/" + string(v.env) }
+
+// actorOf returns the visitor as the actor of a use case about the whole account, wherever they are.
+func actorOf(who *visitor) access.Actor { return who.in("").actor() }
 
 // New returns the pages. The site has to know Area.
 func New(c Config) *Portal {
@@ -128,12 +135,12 @@ func (p *Portal) environment(r *http.Request) access.Environment {
 }
 
 // in adapts a page that shows one environment, and remembers which.
-func (p *Portal) in(env access.Environment, h environmentHandler) visitorHandler {
+func (p *Portal) in(env access.Environment, h visitorHandler) visitorHandler {
 	return func(w http.ResponseWriter, r *http.Request, who *visitor) error {
 		if value, _ := p.Site.Signed(r, envCookie); value != string(env) && r.Method == http.MethodGet {
 			p.Site.SetSigned(w, r, envCookie, string(env), envLife)
 		}
-		return h(w, r, who, env)
+		return h(w, r, who.in(env))
 	}
 }
 
@@ -145,13 +152,12 @@ type place struct {
 	Can    bool // the member may change things
 }
 
-func (p *Portal) place(r *http.Request, who *visitor, env access.Environment, page string) place {
-	pl := place{Env: env, Base: home + "/" + string(env), Can: who.User.Role.Includes(access.Developer)}
+func (p *Portal) place(r *http.Request, who *visitor, page string) place {
+	pl := place{Env: who.env, Base: who.base(), Can: who.User.Role.Includes(access.Developer)}
 	for _, e := range []access.Environment{access.Live, access.Test} {
-		pl.Switch = append(
-			pl.Switch,
-			ui.Tab{Href: home + "/" + string(e) + page, Label: p.Site.T(r, "portal.env."+string(e)), Current: e == env},
-		)
+		pl.Switch = append(pl.Switch, ui.Tab{
+			Href: who.in(e).base() + page, Label: p.Site.T(r, "portal.env."+string(e)), Current: e == who.env,
+		})
 	}
 	return pl
 }

@@ -51,12 +51,12 @@ func (v requestView) Tone() ui.Tone {
 // requestFilters are the parameters of the list.
 var requestFilters = []string{"class", "code", "route", "key", "order", "from", "to"}
 
-func (p *Portal) showRequests(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	q, actor := r.URL.Query(), actorIn(who, env)
+func (p *Portal) showRequests(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	q, actor := r.URL.Query(), who.actor()
 	if find := strings.TrimSpace(q.Get("find")); find != "" {
-		return p.findRequest(w, r, who, env, find)
+		return p.findRequest(w, r, who, find)
 	}
-	v := &requestsView{place: p.place(r, who, env, "/requests"), Form: ui.NewForm()}
+	v := &requestsView{place: p.place(r, who, "/requests"), Form: ui.NewForm()}
 	rest := url.Values{}
 	for _, name := range requestFilters {
 		if value := strings.TrimSpace(q.Get(name)); value != "" {
@@ -109,19 +109,14 @@ func dayRange(values url.Values) (from, to time.Time) {
 
 // requestOptions fills what the filters offer.
 func (p *Portal) requestOptions(r *http.Request, v *requestsView, keys map[string]*access.Key) {
-	anything := ui.Option{Label: p.Site.T(r, "portal.any")}
-	v.Classes = []ui.Option{anything}
-	for _, class := range []string{"2", "4", "5"} {
-		v.Classes = append(v.Classes, ui.Option{Value: class, Label: p.Site.T(r, "portal.requests.class_"+class)})
-	}
-	v.Routes = []ui.Option{anything}
-	for _, route := range p.Operations {
-		v.Routes = append(v.Routes, ui.Option{Value: route, Label: strings.Replace(route, " /v1/integrations", " ", 1)})
-	}
-	v.Keys = []ui.Option{anything}
+	v.Classes = ui.Words(p.Site, r, "portal.requests.class_", []string{"2", "4", "5"}, p.anything(r))
+	v.Routes = ui.Options(p.Operations, func(route string) ui.Option {
+		return ui.Option{Value: route, Label: strings.Replace(route, " /v1/integrations", " ", 1)}
+	}, p.anything(r))
+	v.Keys = []ui.Option{p.anything(r)}
 	for _, k := range keys {
 		if k.Environment == v.Env {
-			v.Keys = append(v.Keys, ui.Option{Value: k.ID, Label: k.Name + " …" + k.Hint})
+			v.Keys = append(v.Keys, keyOption(k))
 		}
 	}
 	slices.SortFunc(v.Keys[1:], func(a, b ui.Option) int { return strings.Compare(a.Label, b.Label) })
@@ -137,9 +132,7 @@ func (p *Portal) keysByID(r *http.Request, who *visitor) (map[string]*access.Key
 }
 
 // findRequest leads to the request with an id, or to the requests of the order with it.
-func (p *Portal) findRequest(
-	w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment, find string,
-) error {
+func (p *Portal) findRequest(w http.ResponseWriter, r *http.Request, who *visitor, find string) error {
 	e, err := p.Service.Request(r.Context(), actorOf(who), find)
 	if err == nil {
 		return p.Site.Redirect(w, r, requestPath(e))
@@ -148,7 +141,7 @@ func (p *Portal) findRequest(
 		return err
 	}
 	to := url.Values{"order": {find}}
-	return p.Site.Redirect(w, r, home+"/"+string(env)+"/requests?"+to.Encode())
+	return p.Site.Redirect(w, r, who.base()+"/requests?"+to.Encode())
 }
 
 func requestPath(e *requestlog.Entry) string {
@@ -171,8 +164,8 @@ type requestPage struct {
 	Details  string // the others, as JSON
 }
 
-func (p *Portal) showRequest(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	e, err := p.Service.Request(r.Context(), actorIn(who, env), r.PathValue("id"))
+func (p *Portal) showRequest(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	e, err := p.Service.Request(r.Context(), who.actor(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -181,7 +174,7 @@ func (p *Portal) showRequest(w http.ResponseWriter, r *http.Request, who *visito
 		return err
 	}
 	v := requestPage{
-		place: p.place(r, who, env, "/requests"), requestView: requestView{Entry: e, Key: keys[e.KeyID]},
+		place: p.place(r, who, "/requests"), requestView: requestView{Entry: e, Key: keys[e.KeyID]},
 	}
 	v.explain()
 	return p.pages.Render(w, r, ui.Page{Template: "request", Data: v})

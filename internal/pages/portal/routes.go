@@ -12,35 +12,25 @@ import (
 
 type visitorHandler = func(w http.ResponseWriter, r *http.Request, who *visitor) error
 
-// environmentHandler serves a page that shows one environment.
-type environmentHandler = func(http.ResponseWriter, *http.Request, *visitor, access.Environment) error
-
-// withForm adapts a page of an environment that is given the form of the request.
-func withForm(
-	h func(http.ResponseWriter, *http.Request, *visitor, access.Environment, *ui.Form) error,
-) environmentHandler {
-	return func(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-		form, err := ui.ReadForm(w, r)
-		if err != nil {
-			return err
-		}
-		return h(w, r, who, env, form)
-	}
-}
-
 // route is one address with the least powerful role that may use it; open pages have none.
 type route struct {
 	pattern string
 	role    access.Role
-	signed  visitorHandler
+	signed  func(http.ResponseWriter, *http.Request, *ui.Visitor[*service.Member]) error
 	open    httpx.Handler
+}
+
+// as is a row for members with a role.
+func as(role access.Role, pattern string, h visitorHandler) route {
+	return route{pattern: pattern, role: role, signed: func(
+		w http.ResponseWriter, r *http.Request, who *ui.Visitor[*service.Member],
+	) error {
+		return h(w, r, &visitor{Visitor: who})
+	}}
 }
 
 // table lists all pages. The role on the row is what the use cases behind it demand, too.
 func (p *Portal) table() []route {
-	as := func(role access.Role, pattern string, h visitorHandler) route {
-		return route{pattern: pattern, role: role, signed: h}
-	}
 	routes := []route{
 		as(access.Viewer, "GET /portal", p.goHome),
 		as(access.Viewer, "GET /portal/keys", p.showKeys),
@@ -80,7 +70,8 @@ func (p *Portal) table() []route {
 		if r.Open != nil {
 			routes = append(routes, route{pattern: r.Pattern, open: r.Open})
 		} else {
-			routes = append(routes, as(access.Viewer, r.Pattern, signin.Signed[*service.Member](r.Signed)))
+			signed := signin.Signed[*service.Member](r.Signed)
+			routes = append(routes, route{pattern: r.Pattern, role: access.Viewer, signed: signed})
 		}
 	}
 	for _, env := range []access.Environment{access.Live, access.Test} {
@@ -88,12 +79,12 @@ func (p *Portal) table() []route {
 	}
 	return append(routes,
 		as(access.Developer, "GET /portal/test/sandbox", p.in(access.Test, p.showSandbox)),
-		as(access.Developer, "POST /portal/test/sandbox", p.in(access.Test, withForm(p.createTestOrder))),
-		as(access.Developer, "POST /portal/test/balance", p.in(access.Test, withForm(p.setBalance))),
+		as(access.Developer, "POST /portal/test/sandbox", p.in(access.Test, ui.WithForm(p.createTestOrder))),
+		as(access.Developer, "POST /portal/test/balance", p.in(access.Test, ui.WithForm(p.setBalance))),
 		as(access.Developer, "GET /portal/test/balance", p.lead("/portal/test/sandbox")),
-		as(access.Developer, "POST /portal/test/orders/{id}/state", p.in(access.Test, withForm(p.simulateState))),
-		as(access.Developer, "POST /portal/test/orders/{id}/delayed", p.in(access.Test, withForm(p.simulateDelay))),
-		as(access.Owner, "POST /portal/live/credits/notice", p.in(access.Live, withForm(p.setLowCredits))),
+		as(access.Developer, "POST /portal/test/orders/{id}/state", p.in(access.Test, ui.WithForm(p.simulateState))),
+		as(access.Developer, "POST /portal/test/orders/{id}/delayed", p.in(access.Test, ui.WithForm(p.simulateDelay))),
+		as(access.Owner, "POST /portal/live/credits/notice", p.in(access.Live, ui.WithForm(p.setLowCredits))),
 		as(access.Viewer, "GET /portal/live/credits/notice", p.lead("/portal/live/credits")),
 	)
 }
@@ -101,45 +92,45 @@ func (p *Portal) table() []route {
 // environmentRoutes are the pages that each environment has.
 func (p *Portal) environmentRoutes(env access.Environment) []route {
 	base := "/portal/" + string(env)
-	as := func(role access.Role, method, path string, h environmentHandler) route {
-		return route{pattern: method + " " + base + path, role: role, signed: p.in(env, h)}
+	in := func(role access.Role, method, path string, h visitorHandler) route {
+		return as(role, method+" "+base+path, p.in(env, h))
 	}
 	return []route{
-		as(access.Viewer, "GET", "", p.showOverview),
-		as(access.Viewer, "GET", "/search", p.showSearch),
-		as(access.Viewer, "GET", "/orders", p.showOrders),
-		as(access.Viewer, "GET", "/orders.csv", p.exportOrders),
-		as(access.Viewer, "GET", "/orders/{id}", p.showOrder),
-		as(access.Developer, "GET", "/orders/{id}/cancel", p.showCancel),
-		as(access.Developer, "POST", "/orders/{id}/cancel", p.cancelOrder),
-		as(access.Developer, "POST", "/orders/{id}/photos", p.answerRequest),
-		as(access.Viewer, "GET", "/orders/{id}/photos", p.backToOrder),
-		as(access.Developer, "POST", "/orders/{id}/capture-link", withForm(p.createOrderCaptureLink)),
-		as(access.Viewer, "GET", "/orders/{id}/capture-link", p.backToOrder),
-		as(access.Viewer, "GET", capturePath, p.showCaptureLinks),
-		as(access.Developer, "GET", capturePath+"/new", p.showNewCaptureLink),
-		as(access.Developer, "POST", capturePath, withForm(p.createCaptureLink)),
-		as(access.Viewer, "GET", capturePath+"/{id}", p.showCaptureLink),
-		as(access.Developer, "GET", capturePath+"/{id}/revoke", p.showRevokeCaptureLink),
-		as(access.Developer, "POST", capturePath+"/{id}/revoke", p.revokeCaptureLink),
-		as(access.Viewer, "GET", "/webhooks", p.showWebhooks),
-		as(access.Viewer, "GET", "/webhooks/{id}", p.showEndpoint),
-		as(access.Developer, "POST", "/webhooks/{id}/pause", withForm(p.pauseEndpoint)),
-		as(access.Developer, "GET", "/webhooks/{id}/rotate", p.showRotateSecret),
-		as(access.Developer, "POST", "/webhooks/{id}/rotate", p.rotateSecret),
-		as(access.Developer, "GET", "/webhooks/new", p.showNewEndpoint),
-		as(access.Developer, "POST", "/webhooks", withForm(p.createEndpoint)),
-		as(access.Developer, "GET", "/webhooks/{id}/delete", p.showDeleteEndpoint),
-		as(access.Developer, "POST", "/webhooks/{id}/delete", p.deleteEndpoint),
-		as(access.Developer, "POST", "/webhooks/{id}/test", withForm(p.sendTestEvent)),
-		as(access.Viewer, "GET", "/deliveries", p.showDeliveries),
-		as(access.Developer, "POST", "/deliveries", withForm(p.redeliverFailed)),
-		as(access.Viewer, "GET", "/deliveries/{id}", p.showDelivery),
-		as(access.Developer, "POST", "/deliveries/{id}/again", p.redeliver),
-		as(access.Viewer, "GET", "/requests", p.showRequests),
-		as(access.Viewer, "GET", "/requests/{id}", p.showRequest),
-		as(access.Viewer, "GET", "/credits", p.showCredits),
-		as(access.Viewer, "GET", "/credits.csv", p.exportCredits),
+		in(access.Viewer, "GET", "", p.showOverview),
+		in(access.Viewer, "GET", "/search", p.showSearch),
+		in(access.Viewer, "GET", "/orders", p.showOrders),
+		in(access.Viewer, "GET", "/orders.csv", p.exportOrders),
+		in(access.Viewer, "GET", "/orders/{id}", p.showOrder),
+		in(access.Developer, "GET", "/orders/{id}/cancel", p.showCancel),
+		in(access.Developer, "POST", "/orders/{id}/cancel", p.cancelOrder),
+		in(access.Developer, "POST", "/orders/{id}/photos", p.answerRequest),
+		in(access.Viewer, "GET", "/orders/{id}/photos", p.backToOrder),
+		in(access.Developer, "POST", "/orders/{id}/capture-link", ui.WithForm(p.createOrderCaptureLink)),
+		in(access.Viewer, "GET", "/orders/{id}/capture-link", p.backToOrder),
+		in(access.Viewer, "GET", capturePath, p.showCaptureLinks),
+		in(access.Developer, "GET", capturePath+"/new", p.showNewCaptureLink),
+		in(access.Developer, "POST", capturePath, ui.WithForm(p.createCaptureLink)),
+		in(access.Viewer, "GET", capturePath+"/{id}", p.showCaptureLink),
+		in(access.Developer, "GET", capturePath+"/{id}/revoke", p.showRevokeCaptureLink),
+		in(access.Developer, "POST", capturePath+"/{id}/revoke", p.revokeCaptureLink),
+		in(access.Viewer, "GET", "/webhooks", p.showWebhooks),
+		in(access.Viewer, "GET", "/webhooks/{id}", p.showEndpoint),
+		in(access.Developer, "POST", "/webhooks/{id}/pause", ui.WithForm(p.pauseEndpoint)),
+		in(access.Developer, "GET", "/webhooks/{id}/rotate", p.showRotateSecret),
+		in(access.Developer, "POST", "/webhooks/{id}/rotate", p.rotateSecret),
+		in(access.Developer, "GET", "/webhooks/new", p.showNewEndpoint),
+		in(access.Developer, "POST", "/webhooks", ui.WithForm(p.createEndpoint)),
+		in(access.Developer, "GET", "/webhooks/{id}/delete", p.showDeleteEndpoint),
+		in(access.Developer, "POST", "/webhooks/{id}/delete", p.deleteEndpoint),
+		in(access.Developer, "POST", "/webhooks/{id}/test", ui.WithForm(p.sendTestEvent)),
+		in(access.Viewer, "GET", "/deliveries", p.showDeliveries),
+		in(access.Developer, "POST", "/deliveries", ui.WithForm(p.redeliverFailed)),
+		in(access.Viewer, "GET", "/deliveries/{id}", p.showDelivery),
+		in(access.Developer, "POST", "/deliveries/{id}/again", p.redeliver),
+		in(access.Viewer, "GET", "/requests", p.showRequests),
+		in(access.Viewer, "GET", "/requests/{id}", p.showRequest),
+		in(access.Viewer, "GET", "/credits", p.showCredits),
+		in(access.Viewer, "GET", "/credits.csv", p.exportCredits),
 	}
 }
 

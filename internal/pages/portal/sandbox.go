@@ -30,7 +30,7 @@ type sandboxView struct {
 // recentOrders is how many of the newest orders the sandbox shows.
 const recentOrders = 6
 
-func (p *Portal) showSandbox(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
+func (p *Portal) showSandbox(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	q := r.URL.Query()
 	form := ui.NewForm()
 	for _, name := range []string{"category", "brand", "model", "key", "external_id", "outcome"} {
@@ -39,15 +39,13 @@ func (p *Portal) showSandbox(w http.ResponseWriter, r *http.Request, who *visito
 	if form.Get("outcome") == "" {
 		form.Set("outcome", string(order.MockAuthentic))
 	}
-	return p.renderSandbox(w, r, who, env, &sandboxView{Form: form}, http.StatusOK)
+	return p.renderSandbox(w, r, who, &sandboxView{Form: form}, form)
 }
 
-func (p *Portal) renderSandbox(
-	w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment, v *sandboxView, status int,
-) error {
-	v.place = p.place(r, who, env, "/sandbox")
+func (p *Portal) renderSandbox(w http.ResponseWriter, r *http.Request, who *visitor, v *sandboxView, form *ui.Form) error {
+	v.place = p.place(r, who, "/sandbox")
 	v.Switch = nil // there is no sandbox in Live
-	actor := who.User.Actor(env, who.Origin)
+	actor := who.actor()
 	var err error
 	if v.Balance, err = p.Service.Balance(r.Context(), actor.Tenant); err != nil {
 		return err
@@ -58,27 +56,23 @@ func (p *Portal) renderSandbox(
 	if v.Recent, _, err = p.Service.Orders(r.Context(), actor, order.Filter{}, nil, recentOrders); err != nil {
 		return err
 	}
-	keys, err := p.Service.Keys(r.Context(), actorIn(who, env), who.User.AccountID)
+	keys, err := p.usableKeys(r, who)
 	if err != nil {
 		return err
 	}
-	for _, k := range keys {
-		if k.Environment == access.Test && k.UsableAt(p.Site.Now()) {
-			v.Keys = append(v.Keys, ui.Option{Value: k.ID, Label: k.Name + " …" + k.Hint})
-		}
-	}
+	v.Keys = ui.Options(keys, keyOption)
 	if err := p.offerCatalog(r, who, v); err != nil {
 		return err
 	}
-	return p.pages.Render(w, r, ui.Page{Template: "sandbox", Data: v, Status: status})
+	return p.pages.Render(w, r, ui.Page{Template: "sandbox", Data: v, Form: form})
 }
 
 // offerCatalog fills the choices as far as what is chosen already leads.
 func (p *Portal) offerCatalog(r *http.Request, who *visitor, v *sandboxView) (err error) {
 	l, snap := ui.LocaleOf(r), p.Service.Catalog()
-	for _, o := range order.MockOutcomes {
-		v.Outcomes = append(v.Outcomes, ui.Option{Value: string(o), Label: p.stateLabel(r, order.SandboxState(o))})
-	}
+	v.Outcomes = ui.Options(order.MockOutcomes, func(o order.MockOutcome) ui.Option {
+		return ui.Option{Value: string(o), Label: p.stateLabel(r, order.SandboxState(o))}
+	})
 	if v.itemChoice, err = p.chooseItem(r, v.Form); err != nil || !v.Ready {
 		return err
 	}
@@ -125,9 +119,7 @@ func (p *Portal) createCurl(v *sandboxView) string {
 		p.postCurl("/orders", body)
 }
 
-func (p *Portal) createTestOrder(
-	w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment, form *ui.Form,
-) error {
+func (p *Portal) createTestOrder(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
 	d := &order.Draft{
 		CategoryCode: form.Get("category"), BrandCode: form.Get("brand"), ModelCode: form.Get("model"),
 		MockGiven: true,
@@ -161,14 +153,14 @@ func (p *Portal) createTestOrder(
 			return err
 		}
 	}
-	return p.renderSandbox(w, r, who, env, &sandboxView{Form: form}, http.StatusUnprocessableEntity)
+	return p.renderSandbox(w, r, who, &sandboxView{Form: form}, form)
 }
 
 // makeTestOrder stores sample photos for the chosen indexes and creates the order with them.
 func (p *Portal) makeTestOrder(
 	r *http.Request, who *visitor, form *ui.Form, d *order.Draft, indexes []*catalog.PhotoIndex,
 ) (string, error) {
-	if _, err := p.Service.Key(r.Context(), actorIn(who, access.Test), form.Get("key")); err != nil {
+	if _, err := p.Service.Key(r.Context(), who.in(access.Test).actor(), form.Get("key")); err != nil {
 		return "", err
 	}
 	var uploads []media.Upload
@@ -189,7 +181,7 @@ func (p *Portal) makeTestOrder(
 		uploads = append(uploads, u)
 		d.Photos = append(d.Photos, order.DraftPhoto{IndexCode: x.Code})
 	}
-	actor := who.User.Actor(access.Test, who.Origin)
+	actor := who.in(access.Test).actor()
 	if len(uploads) > 0 {
 		urls, err := p.Service.StorePhotos(r.Context(), actor, uploads)
 		if err != nil {
@@ -202,25 +194,21 @@ func (p *Portal) makeTestOrder(
 	return p.Service.CreateTestOrder(r.Context(), actor, form.Get("key"), d)
 }
 
-func (p *Portal) setBalance(
-	w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment, form *ui.Form,
-) error {
+func (p *Portal) setBalance(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
 	credits, err := strconv.ParseInt(form.Get("credits"), 10, 64)
 	if err != nil {
 		form.Fail("credits", "portal.problem.range")
-	} else if err := p.Service.SetTestBalance(r.Context(), who.User.Actor(env, who.Origin), credits); err == nil {
+	} else if err := p.Service.SetTestBalance(r.Context(), who.actor(), credits); err == nil {
 		return p.Site.Redirect(w, r, "/portal/test/sandbox", ui.Done("portal.sandbox.balance_set", "n", credits))
 	} else if err := p.pages.Refuse(form, err); err != nil {
 		return err
 	}
 	v := &sandboxView{BalanceSet: form, Form: ui.NewForm("outcome", string(order.MockAuthentic))}
-	return p.renderSandbox(w, r, who, env, v, http.StatusUnprocessableEntity)
+	return p.renderSandbox(w, r, who, v, form)
 }
 
-func (p *Portal) simulateState(
-	w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment, form *ui.Form,
-) error {
-	actor, id, state := who.User.Actor(env, who.Origin), r.PathValue("id"), order.SandboxState(form.Get("state"))
+func (p *Portal) simulateState(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
+	actor, id, state := who.actor(), r.PathValue("id"), order.SandboxState(form.Get("state"))
 	var indexes []string
 	if state == order.SandboxState(order.UpdatePhotos) {
 		indexes = form.All("indexes")
@@ -229,17 +217,15 @@ func (p *Portal) simulateState(
 		if err := p.pages.Refuse(form, err); err != nil {
 			return err
 		}
-		return p.renderOrder(w, r, who, env, &orderPage{State: form}, http.StatusUnprocessableEntity)
+		return p.renderOrder(w, r, who, &orderPage{State: form}, form)
 	}
 	done := ui.Done("portal.sandbox.moved", "state", p.stateLabel(r, state))
 	return p.Site.Redirect(w, r, "/portal/test/orders/"+id, done)
 }
 
-func (p *Portal) simulateDelay(
-	w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment, form *ui.Form,
-) error {
+func (p *Portal) simulateDelay(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
 	late := form.Get("delayed") == "1"
-	if err := p.Service.SimulateDelay(r.Context(), who.User.Actor(env, who.Origin), r.PathValue("id"), late); err != nil {
+	if err := p.Service.SimulateDelay(r.Context(), who.actor(), r.PathValue("id"), late); err != nil {
 		return err
 	}
 	key := "portal.sandbox.delayed"

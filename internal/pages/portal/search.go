@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/service"
 )
@@ -19,14 +18,14 @@ type searchView struct {
 }
 
 // showSearch looks for one text in all that the environment has. What is the only hit is shown itself.
-func (p *Portal) showSearch(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
+func (p *Portal) showSearch(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	text := strings.TrimSpace(r.URL.Query().Get("q"))
-	found, err := p.Service.Search(r.Context(), actorIn(who, env), text)
+	found, err := p.Service.Search(r.Context(), who.actor(), text)
 	if err != nil {
 		return err
 	}
 	q := url.Values{"q": {text}}
-	v := searchView{place: p.place(r, who, env, "/search?"+q.Encode()), Found: found, Text: text}
+	v := searchView{place: p.place(r, who, "/search?"+q.Encode()), Found: found, Text: text}
 	to := p.hits(&v)
 	if len(to) == 1 {
 		return p.Site.Redirect(w, r, to[0])

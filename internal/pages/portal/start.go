@@ -23,24 +23,21 @@ type startView struct {
 }
 
 func (p *Portal) showStart(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	actor := actorIn(who, access.Test)
+	who = who.in(access.Test)
 	v := startView{
-		place: p.place(r, who, access.Test, ""), Me: p.curl("/me"),
+		place: p.place(r, who, ""), Me: p.curl("/me"),
 		Listen: "assay login --server " + p.Service.Address() + "\n" +
 			"assay listen --forward-to http://localhost:3000/assay",
 	}
 	v.Switch = nil // it is about Test
-	keys, err := p.Service.Keys(r.Context(), actor, who.User.AccountID)
+	keys, err := p.usableKeys(r, who)
 	if err != nil {
 		return err
 	}
-	now := p.Site.Now()
-	if at := slices.IndexFunc(keys, func(k *access.Key) bool {
-		return k.Environment == access.Test && k.CreatedBy == who.User.ID && k.UsableAt(now)
-	}); at >= 0 {
+	if at := slices.IndexFunc(keys, func(k *access.Key) bool { return k.CreatedBy == who.User.ID }); at >= 0 {
 		v.Key = keys[at]
 		v.Used = v.Key.LastUsedAt != nil
-		endpoints, err := p.Service.EndpointsOfKey(r.Context(), actor, v.Key.ID)
+		endpoints, err := p.Service.EndpointsOfKey(r.Context(), who.actor(), v.Key.ID)
 		if err != nil {
 			return err
 		}

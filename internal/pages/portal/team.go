@@ -44,8 +44,8 @@ func (p *Portal) teamPage(r *http.Request, who *visitor, form *ui.Form) (ui.Page
 			Hint: p.Site.T(r, "portal.role_may."+string(role)),
 		})
 	}
-	v.Locales = []ui.Option{{Value: string(text.English), Label: "English"}, {Value: string(text.Japanese), Label: "日本語"}}
-	return ui.Page{Template: "team", Data: v}, err
+	v.Locales = ui.Languages()
+	return ui.Page{Template: "team", Data: v, Form: form}, err
 }
 
 // madeLinkView shows a link once, to be handed over.
@@ -62,7 +62,7 @@ func (p *Portal) invite(w http.ResponseWriter, r *http.Request, who *visitor, fo
 		if pageErr != nil {
 			return pageErr
 		}
-		return p.refuse(w, r, page, form, err)
+		return p.pages.Again(w, r, page, err)
 	}
 	return p.linkMade(w, r, madeLinkView{Email: form.Get("email"), Address: address})
 }
@@ -76,7 +76,7 @@ func (p *Portal) linkMade(w http.ResponseWriter, r *http.Request, v madeLinkView
 }
 
 func (p *Portal) inviteAgain(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	id, ok := parseID(r.PathValue("id"))
+	id, ok := service.ParseID(r.PathValue("id"))
 	if !ok {
 		return ui.PageNotFound()
 	}
@@ -88,7 +88,7 @@ func (p *Portal) inviteAgain(w http.ResponseWriter, r *http.Request, who *visito
 }
 
 func (p *Portal) uninvite(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	id, ok := parseID(r.PathValue("id"))
+	id, ok := service.ParseID(r.PathValue("id"))
 	if !ok {
 		return ui.PageNotFound()
 	}

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
@@ -125,9 +124,9 @@ func (p *Portal) fileProblem(r *http.Request, f *fault.Error) string {
 }
 
 // answerRequest answers the photo request of an order with uploaded files.
-func (p *Portal) answerRequest(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
+func (p *Portal) answerRequest(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	// An order that is not there, or waits for nothing, is told before anything is read.
-	actor := who.User.Actor(env, who.Origin)
+	actor := who.actor()
 	o, err := p.Service.Order(r.Context(), actor, r.PathValue("id"))
 	if err != nil {
 		return err
@@ -141,7 +140,7 @@ func (p *Portal) answerRequest(w http.ResponseWriter, r *http.Request, who *visi
 		return err
 	}
 	if !u.form.OK() {
-		return p.renderOrder(w, r, who, env, &orderPage{Answer: u.form}, http.StatusUnprocessableEntity)
+		return p.renderOrder(w, r, who, &orderPage{Answer: u.form}, u.form)
 	}
 	sub := &order.Submission{Note: u.form.Get(noteField)}
 	if len(u.files) > 0 {
@@ -162,9 +161,9 @@ func (p *Portal) answerRequest(w http.ResponseWriter, r *http.Request, who *visi
 		if err := p.pages.Refuse(u.form, err); err != nil {
 			return err
 		}
-		return p.renderOrder(w, r, who, env, &orderPage{Answer: u.form}, http.StatusUnprocessableEntity)
+		return p.renderOrder(w, r, who, &orderPage{Answer: u.form}, u.form)
 	}
-	to := home + "/" + string(env) + "/orders/" + o.ID
+	to := who.base() + "/orders/" + o.ID
 	if r.Header.Get("X-Upload") != "" {
 		w = leave{w}
 	}

@@ -27,19 +27,19 @@ type keyEndpoints struct {
 	Endpoints []*webhook.Endpoint
 }
 
-func (p *Portal) showWebhooks(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	v := webhooksView{place: p.place(r, who, env, "/webhooks"), Curl: p.curl("/webhooks")}
-	endpoints, err := p.Service.Endpoints(r.Context(), actorIn(who, env), actorIn(who, env).Tenant)
+func (p *Portal) showWebhooks(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	v := webhooksView{place: p.place(r, who, "/webhooks"), Curl: p.curl("/webhooks")}
+	endpoints, err := p.Service.Endpoints(r.Context(), who.actor(), who.actor().Tenant)
 	if err != nil {
 		return err
 	}
-	keys, err := p.Service.Keys(r.Context(), actorIn(who, env), who.User.AccountID)
+	keys, err := p.Service.Keys(r.Context(), who.actor(), who.User.AccountID)
 	if err != nil {
 		return err
 	}
 	slices.Reverse(keys)
 	for _, k := range keys {
-		if k.Environment != env {
+		if k.Environment != who.env {
 			continue
 		}
 		group := keyEndpoints{Key: k, Usable: k.UsableAt(p.Site.Now())}
@@ -64,41 +64,29 @@ type newEndpointView struct {
 	Auths  []ui.Option
 }
 
-func (p *Portal) newEndpointView(
-	r *http.Request, who *visitor, env access.Environment, form *ui.Form,
-) (*newEndpointView, error) {
-	v := &newEndpointView{place: p.place(r, who, env, "/webhooks"), Form: form}
-	keys, err := p.Service.Keys(r.Context(), actorIn(who, env), who.User.AccountID)
+func (p *Portal) newEndpointView(r *http.Request, who *visitor, form *ui.Form) (*newEndpointView, error) {
+	v := &newEndpointView{place: p.place(r, who, "/webhooks"), Form: form}
+	keys, err := p.usableKeys(r, who)
 	if err != nil {
 		return nil, err
 	}
-	for _, k := range keys {
-		if k.Environment == env && k.UsableAt(p.Site.Now()) {
-			v.Keys = append(v.Keys, ui.Option{Value: k.ID, Label: k.Name + " …" + k.Hint})
-		}
-	}
-	for _, e := range webhook.Events {
-		v.Events = append(
-			v.Events, ui.Option{Value: string(e), Label: string(e), Hint: p.Site.T(r, "portal.webhooks.on_"+string(e))},
-		)
-	}
-	for _, a := range []string{webhook.AuthHMAC, webhook.AuthOAuth2} {
-		v.Auths = append(
-			v.Auths,
-			ui.Option{
-				Value: a, Label: p.Site.T(r, "portal.webhooks.auth_"+a), Hint: p.Site.T(r, "portal.webhooks.auth_"+a+"_hint"),
-			},
-		)
-	}
+	v.Keys = ui.Options(keys, keyOption)
+	v.Events = ui.Options(webhook.Events, func(e webhook.Event) ui.Option {
+		return ui.Option{Value: string(e), Label: string(e), Hint: p.Site.T(r, "portal.webhooks.on_"+string(e))}
+	})
+	v.Auths = ui.Options([]string{webhook.AuthHMAC, webhook.AuthOAuth2}, func(a string) ui.Option {
+		key := "portal.webhooks.auth_" + a
+		return ui.Option{Value: a, Label: p.Site.T(r, key), Hint: p.Site.T(r, key+"_hint")}
+	})
 	return v, nil
 }
 
-func (p *Portal) showNewEndpoint(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
+func (p *Portal) showNewEndpoint(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form := ui.NewForm("auth", webhook.AuthHMAC, "key", r.URL.Query().Get("key"))
 	for _, e := range webhook.Events {
 		form.Values.Add("events", string(e))
 	}
-	v, err := p.newEndpointView(r, who, env, form)
+	v, err := p.newEndpointView(r, who, form)
 	if err != nil {
 		return err
 	}
@@ -112,14 +100,12 @@ type madeEndpointView struct {
 }
 
 // createEndpoint shows the signing secret once, in the answer itself.
-func (p *Portal) createEndpoint(
-	w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment, form *ui.Form,
-) error {
-	v, err := p.newEndpointView(r, who, env, form)
+func (p *Portal) createEndpoint(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
+	v, err := p.newEndpointView(r, who, form)
 	if err != nil {
 		return err
 	}
-	page := ui.Page{Template: "webhook_new", Data: v, Status: http.StatusUnprocessableEntity}
+	page := ui.Page{Template: "webhook_new", Data: v, Form: form}
 	n := p.endpointOf(form)
 	if form.Get("key") == "" {
 		form.Fail("key", "ui.problem.required")
@@ -127,17 +113,16 @@ func (p *Portal) createEndpoint(
 	if !form.OK() {
 		return p.pages.Render(w, r, page)
 	}
-	e, secret, err := p.Service.CreateEndpoint(r.Context(), actorIn(who, env), form.Get("key"), n)
+	e, secret, err := p.Service.CreateEndpoint(r.Context(), who.actor(), form.Get("key"), n)
 	if refused, ok := errors.AsType[*fault.Error](err); ok && refused.Code == webhook.CodeUnsafe {
 		p.failUnsafe(form, refused)
 		return p.pages.Render(w, r, page)
 	}
 	if err != nil {
-		return p.refuse(w, r, page, form, err)
+		return p.pages.Again(w, r, page, err)
 	}
-	return p.pages.Render(
-		w, r, ui.Page{Template: "webhook_made", Data: madeEndpointView{place: v.place, Endpoint: e, Secret: secret}},
-	)
+	made := madeEndpointView{place: v.place, Endpoint: e, Secret: secret}
+	return p.pages.Render(w, r, ui.Page{Template: "webhook_made", Data: made})
 }
 
 // failUnsafe marks an address whose host or port must not be called.
@@ -201,30 +186,26 @@ func (p *Portal) endpointOf(form *ui.Form) service.NewEndpoint {
 	return n
 }
 
-func (p *Portal) showDeleteEndpoint(
-	w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment,
-) error {
-	e, err := p.Service.Endpoint(r.Context(), actorIn(who, env), r.PathValue("id"))
+func (p *Portal) showDeleteEndpoint(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	e, err := p.Service.Endpoint(r.Context(), who.actor(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	return p.confirm(w, r, "portal.webhooks.delete", home+"/"+string(env)+"/webhooks", "url", e.URL)
+	return p.confirm(w, r, "portal.webhooks.delete", who.base()+"/webhooks", "url", e.URL)
 }
 
-func (p *Portal) deleteEndpoint(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	if err := p.Service.DeleteEndpoint(r.Context(), actorIn(who, env), r.PathValue("id")); err != nil {
+func (p *Portal) deleteEndpoint(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	if err := p.Service.DeleteEndpoint(r.Context(), who.actor(), r.PathValue("id")); err != nil {
 		return err
 	}
-	return p.Site.Redirect(w, r, home+"/"+string(env)+"/webhooks", ui.Done("portal.webhooks.deleted"))
+	return p.Site.Redirect(w, r, who.base()+"/webhooks", ui.Done("portal.webhooks.deleted"))
 }
 
-func (p *Portal) sendTestEvent(
-	w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment, form *ui.Form,
-) error {
+func (p *Portal) sendTestEvent(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
 	event := webhook.Event(form.Get("event"))
-	id, err := p.Service.SendTestEvent(r.Context(), actorIn(who, env), r.PathValue("id"), event)
+	id, err := p.Service.SendTestEvent(r.Context(), who.actor(), r.PathValue("id"), event)
 	if err != nil {
 		return err
 	}
-	return p.Site.Redirect(w, r, home+"/"+string(env)+"/deliveries/"+id, ui.Done("portal.webhooks.test_sent"))
+	return p.Site.Redirect(w, r, who.base()+"/deliveries/"+id, ui.Done("portal.webhooks.test_sent"))
 }

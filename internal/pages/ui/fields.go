@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/assayhq/assay/internal/domain/text"
 )
 
 // field is one field of a form as its template shows it.
@@ -30,6 +33,26 @@ type Option struct {
 	Value string
 	Label string
 	Hint  string
+}
+
+// Options returns an option for each value, after those that come first.
+func Options[T any](values []T, option func(T) Option, first ...Option) []Option {
+	for _, v := range values {
+		first = append(first, option(v))
+	}
+	return first
+}
+
+// Words returns an option for each value, labelled with a text: its key is the prefix and the value.
+func Words[T ~string](s *Site, r *http.Request, prefix string, values []T, first ...Option) []Option {
+	word := func(v T) Option { return Option{Value: string(v), Label: s.T(r, prefix+string(v))} }
+	return Options(values, word, first...)
+}
+
+// Languages returns the languages as options.
+func Languages(first ...Option) []Option {
+	name := func(l text.Locale) Option { return Option{Value: string(l), Label: LanguageNames[l]} }
+	return Options(text.Locales, name, first...)
 }
 
 type optionView struct {

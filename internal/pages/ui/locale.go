@@ -81,7 +81,8 @@ type languageLink struct {
 	Current bool
 }
 
-var languageNames = map[text.Locale]string{text.English: "English", text.Japanese: "日本語"}
+// LanguageNames are what the languages call themselves.
+var LanguageNames = map[text.Locale]string{text.English: "English", text.Japanese: "日本語"}
 
 func languageLinks(r *http.Request) []languageLink {
 	links := make([]languageLink, len(text.Locales))
@@ -89,7 +90,7 @@ func languageLinks(r *http.Request) []languageLink {
 		q := r.URL.Query()
 		q.Set(languageQuery, string(l))
 		u := url.URL{Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: q.Encode()}
-		links[i] = languageLink{Locale: l, Name: languageNames[l], Href: u.String(), Current: l == LocaleOf(r)}
+		links[i] = languageLink{Locale: l, Name: LanguageNames[l], Href: u.String(), Current: l == LocaleOf(r)}
 	}
 	return links
 }

@@ -36,8 +36,16 @@ func (p *Pages) Site() *Site { return p.site }
 type Page struct {
 	Template string // name of the file below templates/, without .html
 	Data     any    // what the template's blocks get as dot
-	Status   int    // 0 is 200
+	Form     *Form  // that was sent; nil: none
+	Status   int    // 0: 422 where something is wrong with the form, else 200
 	Wide     bool   // uses the whole width, with a slim navigation: for pages that are tools
+}
+
+func (p *Page) status() int {
+	if p.Status == 0 && p.Form != nil && !p.Form.OK() {
+		return http.StatusUnprocessableEntity
+	}
+	return max(p.Status, http.StatusOK)
 }
 
 // view is what the layout gets as dot.
@@ -52,15 +60,18 @@ type view struct {
 	Languages []languageLink
 }
 
+// Again shows a page again with what a use case has refused of its form. It returns an error that is not the visitor's.
+func (p *Pages) Again(w http.ResponseWriter, r *http.Request, page Page, err error) error {
+	if err := p.Refuse(page.Form, err); err != nil {
+		return err
+	}
+	return p.Render(w, r, page)
+}
+
 // Render answers with a page. Nothing is sent when the template fails.
 func (p *Pages) Render(w http.ResponseWriter, r *http.Request, page Page) error {
 	if r.Header.Get(refreshHeader) != "" {
 		return p.refresh(w, r, page)
-	}
-	locale := LocaleOf(r)
-	t, err := p.templates.page(locale, page.Template)
-	if err != nil {
-		return err
 	}
 	v := view{
 		Page: page, Area: p.name, Theme: themeOf(r), Brand: p.site.Brand(), Flashes: p.site.takeFlashes(w, r),
@@ -71,17 +82,33 @@ func (p *Pages) Render(w http.ResponseWriter, r *http.Request, page Page) error 
 		v.Shell = p.Shell(r)
 		v.Shell.markCurrent(r.URL.Path)
 	}
-	var b bytes.Buffer
-	if err := t.ExecuteTemplate(&b, "layout", v); err != nil {
-		return fmt.Errorf("page %s/%s: %w", p.name, page.Template, err)
+	b, err := p.execute(r, page.Template, "layout", v)
+	if err != nil {
+		return err
 	}
-	header := w.Header()
-	header.Set("Content-Type", "text/html; charset=utf-8")
-	header.Set("Content-Language", string(locale))
-	header.Set("Content-Length", strconv.Itoa(b.Len()))
-	header.Add("Vary", "Cookie, Accept-Language")
-	w.WriteHeader(max(page.Status, http.StatusOK))
-	_, _ = w.Write(b.Bytes()) // a client that is gone is no failure
+	w.Header().Set("Content-Language", string(LocaleOf(r)))
+	w.Header().Add("Vary", "Cookie, Accept-Language")
+	return send(w, page.status(), b)
+}
+
+// execute returns what a block of a page writes in the language of the request.
+func (p *Pages) execute(r *http.Request, page, block string, data any) ([]byte, error) {
+	t, err := p.templates.page(LocaleOf(r), page)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := t.ExecuteTemplate(&b, block, data); err != nil {
+		return nil, fmt.Errorf("page %s/%s, block %s: %w", p.name, page, block, err)
+	}
+	return b.Bytes(), nil
+}
+
+func send(w http.ResponseWriter, status int, body []byte) error {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // a client that is gone is no failure
 	return nil
 }
 
@@ -91,41 +118,27 @@ const refreshHeader = "X-Refresh"
 // refresh answers a page that brings itself up to date: with what is inside it alone, without the messages that wait
 // for the visitor, or with nothing where it has that already.
 func (p *Pages) refresh(w http.ResponseWriter, r *http.Request, page Page) error {
-	t, err := p.templates.page(LocaleOf(r), page.Template)
+	b, err := p.execute(r, page.Template, "main", page.Data)
 	if err != nil {
 		return err
 	}
-	var b bytes.Buffer
-	if err := t.ExecuteTemplate(&b, "main", page.Data); err != nil {
-		return fmt.Errorf("page %s/%s: %w", p.name, page.Template, err)
-	}
-	sum := sha256.Sum256(b.Bytes())
-	tag, header := `"`+base64.RawURLEncoding.EncodeToString(sum[:16])+`"`, w.Header()
-	header.Set("ETag", tag)
+	sum := sha256.Sum256(b)
+	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`
+	w.Header().Set("ETag", tag)
 	if r.Header.Get("If-None-Match") == tag {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	header.Set("Content-Type", "text/html; charset=utf-8")
-	header.Set("Content-Length", strconv.Itoa(b.Len()))
-	w.WriteHeader(max(page.Status, http.StatusOK))
-	_, _ = w.Write(b.Bytes()) // a client that is gone is no failure
-	return nil
+	return send(w, page.status(), b)
 }
 
 // Fragment renders one block of a page without the layout, for scripts that replace a part of it.
 func (p *Pages) Fragment(w http.ResponseWriter, r *http.Request, page, block string, data any) error {
-	t, err := p.templates.page(LocaleOf(r), page)
+	b, err := p.execute(r, page, block, data)
 	if err != nil {
 		return err
 	}
-	var b bytes.Buffer
-	if err := t.ExecuteTemplate(&b, block, data); err != nil {
-		return fmt.Errorf("page %s/%s, block %s: %w", p.name, page, block, err)
-	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write(b.Bytes())
-	return nil
+	return send(w, http.StatusOK, b)
 }
 
 // Handle adapts a handler to net/http. Its error becomes an error page in the area's layout.

@@ -49,7 +49,10 @@ func Parse(s string) (string, bool) {
 		return "", false
 	}
 	id, err := uuid.Parse(s)
-	return id.String(), err == nil
+	if err != nil {
+		return "", false
+	}
+	return id.String(), true
 }
 
 // First returns an id that sorts before every id of the time or later, and after those of earlier milliseconds.
