@@ -3,12 +3,9 @@
 package spec
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // Document is an OpenAPI document.
@@ -100,14 +97,12 @@ var methods = []string{"get", "put", "post", "delete", "options", "head", "patch
 
 // Parse reads a document written in YAML (or JSON).
 func Parse(document []byte) (*Document, error) {
-	var file yaml.Node
-	if err := yaml.Unmarshal(document, &file); err != nil {
-		return nil, fmt.Errorf("read YAML: %w", err)
+	top, err := readMapping(document)
+	if err != nil {
+		return nil, err
 	}
-	if file.Kind != yaml.DocumentNode || file.Content[0].Kind != yaml.MappingNode {
-		return nil, errors.New("the document is not a mapping")
-	}
-	root := node{node: file.Content[0], root: file.Content[0]}
+	t := &tree{root: top}
+	root := node{node: top, tree: t}
 
 	info := root.get("info")
 	d := &Document{
@@ -128,39 +123,28 @@ func Parse(document []byte) (*Document, error) {
 		}
 		d.RateLimits[category] = n
 	}
-	var err error
-	if d.Operations, err = readOperations(root.get("paths")); err != nil {
-		return nil, err
-	}
-	if d.Webhooks, err = readOperations(root.get("webhooks")); err != nil {
-		return nil, err
-	}
+	d.Operations, d.Webhooks = readOperations(root.get("paths")), readOperations(root.get("webhooks"))
 	schemas := root.get("components").get("schemas")
 	for _, name := range schemas.keys() {
-		s, err := readSchema(schemas.get(name))
-		if err != nil {
-			return nil, err
-		}
+		s := readSchema(schemas.get(name))
 		s.Name = name
 		d.Schemas = append(d.Schemas, s)
+	}
+	if t.err != nil {
+		return nil, t.err
 	}
 	return d, nil
 }
 
-func readOperations(paths node) ([]*Operation, error) {
+func readOperations(paths node) []*Operation {
 	var out []*Operation
 	for _, path := range paths.keys() {
 		methodsOfPath := paths.get(path)
 		for _, method := range methodsOfPath.keys() {
-			if !slices.Contains(methods, method) {
-				continue
+			if slices.Contains(methods, method) {
+				out = append(out, readOperation(methodsOfPath.get(method), method, path))
 			}
-			op, err := readOperation(methodsOfPath.get(method), method, path)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, op)
 		}
 	}
-	return out, nil
+	return out
 }

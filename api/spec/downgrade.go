@@ -13,22 +13,19 @@ import (
 // describes the same requests and answers; what 3.0 has no words for is left out: conditions (if, then), and what an
 // answer does not hold. Webhooks become x-webhooks.
 func JSON30(document []byte) ([]byte, error) {
-	var root yaml.Node
-	if err := yaml.Unmarshal(document, &root); err != nil {
-		return nil, fmt.Errorf("read YAML: %w", err)
+	root, err := readMapping(document)
+	if err != nil {
+		return nil, err
 	}
-	if len(root.Content) != 1 || root.Content[0].Kind != yaml.MappingNode {
-		return nil, fmt.Errorf("read YAML: no mapping")
-	}
-	top := mapping{root.Content[0]}
+	top := mapping{root}
 	top.set("openapi", scalar("3.0.3"))
 	if info, ok := top.get("info"); ok {
 		mapping{info}.remove("summary")
 	}
 	top.rename("webhooks", "x-webhooks")
-	downgradeObject(root.Content[0])
+	downgradeObject(root)
 	var compact, b bytes.Buffer
-	if err := writeJSON(&compact, &root); err != nil {
+	if err := writeJSON(&compact, root); err != nil {
 		return nil, err
 	}
 	if err := json.Indent(&b, compact.Bytes(), "", "  "); err != nil {

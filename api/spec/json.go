@@ -3,6 +3,7 @@ package spec
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"go.yaml.in/yaml/v3"
@@ -19,6 +20,18 @@ func JSON(document []byte) ([]byte, error) {
 		return nil, err
 	}
 	return b.Bytes(), nil
+}
+
+// readMapping returns the mapping that a YAML document is.
+func readMapping(document []byte) (*yaml.Node, error) {
+	var file yaml.Node
+	if err := yaml.Unmarshal(document, &file); err != nil {
+		return nil, fmt.Errorf("read YAML: %w", err)
+	}
+	if file.Kind != yaml.DocumentNode || file.Content[0].Kind != yaml.MappingNode {
+		return nil, errors.New("the document is not a mapping")
+	}
+	return file.Content[0], nil
 }
 
 func writeJSON(b *bytes.Buffer, n *yaml.Node) error {

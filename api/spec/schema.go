@@ -52,26 +52,18 @@ const schemaPrefix = "#/components/schemas/"
 
 // readSchema reads a schema and resolves references. Descriptions and examples beside a reference override those of
 // its target; the parts of allOf are merged.
-func readSchema(n node) (*Schema, error) {
+func readSchema(n node) *Schema {
 	if n.node == nil {
-		return nil, nil
+		return nil
 	}
 	s := &Schema{Pointer: n.pointer}
-	if err := s.read(n); err != nil {
-		return nil, err
-	}
-	return s, nil
+	s.read(n)
+	return s
 }
 
-func (s *Schema) read(n node) error {
+func (s *Schema) read(n node) {
 	if ref := n.get("$ref").text(); ref != "" {
-		target, err := n.follow(ref)
-		if err != nil {
-			return err
-		}
-		if err := s.read(target); err != nil {
-			return err
-		}
+		s.read(n.follow(ref))
 		s.Name = strings.TrimPrefix(ref, schemaPrefix)
 	}
 	for _, part := range n.get("allOf").items() {
@@ -79,30 +71,17 @@ func (s *Schema) read(n node) error {
 			continue // conditions are described in prose
 		}
 		name := s.Name
-		if err := s.read(part); err != nil {
-			return err
-		}
+		s.read(part)
 		s.Name = name // a part does not name the schema
 	}
 	s.readScalars(n)
-	if err := s.readProperties(n); err != nil {
-		return err
-	}
+	s.readProperties(n)
 	if n.has("items") {
-		items, err := readSchema(n.get("items"))
-		if err != nil {
-			return err
-		}
-		s.Items = items
+		s.Items = readSchema(n.get("items"))
 	}
 	for _, part := range append(n.get("oneOf").items(), n.get("anyOf").items()...) {
-		variant, err := readSchema(part)
-		if err != nil {
-			return err
-		}
-		s.Variants = append(s.Variants, variant)
+		s.Variants = append(s.Variants, readSchema(part))
 	}
-	return nil
 }
 
 func (s *Schema) readScalars(n node) {
@@ -120,16 +99,12 @@ func (s *Schema) readScalars(n node) {
 	if n.has("type") {
 		s.Types = n.get("type").texts()
 	}
-	if n.has("enum") {
-		s.Enum = nil
-		for _, item := range n.get("enum").items() {
-			s.Enum = append(s.Enum, quoted(item))
-		}
-	}
-	if n.has("examples") {
-		s.Examples = nil
-		for _, item := range n.get("examples").items() {
-			s.Examples = append(s.Examples, quoted(item))
+	for key, list := range map[string]*[]string{"enum": &s.Enum, "examples": &s.Examples} {
+		if n.has(key) {
+			*list = nil
+			for _, item := range n.get(key).items() {
+				*list = append(*list, quoted(item))
+			}
 		}
 	}
 	s.Unique = s.Unique || n.get("uniqueItems").text() == "true"
@@ -137,26 +112,19 @@ func (s *Schema) readScalars(n node) {
 }
 
 // readProperties adds properties and refines those of an earlier part.
-func (s *Schema) readProperties(n node) error {
+func (s *Schema) readProperties(n node) {
 	properties := n.get("properties")
 	for _, name := range properties.keys() {
 		at := properties.get(name)
 		if known := s.Property(name); known != nil {
-			if err := known.Schema.read(at); err != nil {
-				return err
-			}
-			continue
+			known.Schema.read(at)
+		} else {
+			s.Properties = append(s.Properties, &Property{Name: name, Schema: readSchema(at)})
 		}
-		property, err := readSchema(at)
-		if err != nil {
-			return err
-		}
-		s.Properties = append(s.Properties, &Property{Name: name, Schema: property})
 	}
 	for _, name := range n.get("required").texts() {
 		if known := s.Property(name); known != nil {
 			known.Required = true
 		}
 	}
-	return nil
 }

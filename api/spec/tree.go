@@ -8,11 +8,25 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
+// tree is a document that is read, with the first error of it.
+type tree struct {
+	root *yaml.Node
+	err  error
+}
+
 // node is a YAML node with its position. The zero node does not exist; reading it gives zero values.
 type node struct {
 	node    *yaml.Node
 	pointer string
-	root    *yaml.Node
+	tree    *tree
+}
+
+// fail keeps what is wrong with a document, unless something is already, and returns the zero node.
+func (n node) fail(err error) node {
+	if n.tree.err == nil {
+		n.tree.err = err
+	}
+	return node{}
 }
 
 // get returns the value of a key.
@@ -22,7 +36,7 @@ func (n node) get(key string) node {
 	}
 	for i := 0; i+1 < len(n.node.Content); i += 2 {
 		if n.node.Content[i].Value == key {
-			return node{node: n.node.Content[i+1], pointer: n.pointer + "/" + escape(key), root: n.root}
+			return node{node: n.node.Content[i+1], pointer: n.pointer + "/" + pointerEscaper.Replace(key), tree: n.tree}
 		}
 	}
 	return node{}
@@ -49,7 +63,7 @@ func (n node) items() []node {
 	}
 	out := make([]node, len(n.node.Content))
 	for i, item := range n.node.Content {
-		out[i] = node{node: item, pointer: fmt.Sprintf("%s/%d", n.pointer, i), root: n.root}
+		out[i] = node{node: item, pointer: fmt.Sprintf("%s/%d", n.pointer, i), tree: n.tree}
 	}
 	return out
 }
@@ -75,53 +89,46 @@ func (n node) texts() []string {
 }
 
 // json returns the node as JSON, or nil when it does not exist.
-func (n node) json() ([]byte, error) {
+func (n node) json() []byte {
 	if n.node == nil {
-		return nil, nil
+		return nil
 	}
 	var b bytes.Buffer
 	if err := writeJSON(&b, n.node); err != nil {
-		return nil, err
+		n.fail(err)
 	}
-	return b.Bytes(), nil
+	return b.Bytes()
 }
 
 // resolve follows a reference; any other node resolves to itself.
-func (n node) resolve() (node, error) {
+func (n node) resolve() node {
 	for range 8 {
 		ref := n.get("$ref").text()
 		if ref == "" {
-			return n, nil
+			return n
 		}
-		target, err := n.follow(ref)
-		if err != nil {
-			return node{}, err
-		}
-		n = target
+		n = n.follow(ref)
 	}
-	return node{}, fmt.Errorf("%s: references go in a circle", n.pointer)
+	return n.fail(fmt.Errorf("%s: references go in a circle", n.pointer))
 }
 
 // follow finds the target of a reference inside the document.
-func (n node) follow(ref string) (node, error) {
+func (n node) follow(ref string) node {
 	path, ok := strings.CutPrefix(ref, "#/")
 	if !ok {
-		return node{}, fmt.Errorf("%s: the reference %s leaves the document", n.pointer, ref)
+		return n.fail(fmt.Errorf("%s: the reference %s leaves the document", n.pointer, ref))
 	}
-	target := node{node: n.root, root: n.root}
+	target := node{node: n.tree.root, tree: n.tree}
 	for part := range strings.SplitSeq(path, "/") {
-		target = target.get(unescape(part))
+		target = target.get(pointerUnescaper.Replace(part))
 	}
 	if target.node == nil {
-		return node{}, fmt.Errorf("%s: the reference %s has no target", n.pointer, ref)
+		return n.fail(fmt.Errorf("%s: the reference %s has no target", n.pointer, ref))
 	}
-	return target, nil
+	return target
 }
 
 var (
 	pointerEscaper   = strings.NewReplacer("~", "~0", "/", "~1")
 	pointerUnescaper = strings.NewReplacer("~1", "/", "~0", "~")
 )
-
-func escape(key string) string    { return pointerEscaper.Replace(key) }
-func unescape(part string) string { return pointerUnescaper.Replace(part) }
