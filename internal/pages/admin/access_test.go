@@ -188,7 +188,8 @@ func TestReviewersSeeNoLinks(t *testing.T) {
 
 func TestMessages(t *testing.T) {
 	uitest.CheckMessages(t, uitest.Site(t, time.Now, desk.Area, admin.Area), "admin", []string{"."},
-		"admin.nav.", "admin.problem.", "admin.fault.", "admin.role.", "admin.role_hint.", "admin.user_role.", "admin.limit.",
+		"admin.nav.", "admin.env.", "admin.problem.", "admin.fault.", "admin.role.", "admin.role_hint.", "admin.user_role.",
+		"admin.limit.", "admin.staff.password_made_", "admin.staff.reactivated_",
 		"admin.since.", "admin.section.",
 		"admin.column.", "admin.failure.", "admin.credits.kinds.", "admin.chart.", "admin.account.live_",
 		"admin.account.test_",

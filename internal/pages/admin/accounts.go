@@ -20,10 +20,7 @@ type accountsView struct {
 }
 
 func (a *Admin) listAccounts(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	v := accountsView{
-		Search: strings.TrimSpace(r.URL.Query().Get("q")), Pager: ui.Pager{Page: pageOf(r), Limit: listLimit, URL: r.URL},
-	}
-	v.Search = strings.ReplaceAll(strings.ToValidUTF8(v.Search, ""), "\x00", "")
+	v := accountsView{Search: query(r).Get("q"), Pager: ui.NewPager(r, listLimit)}
 	var err error
 	v.Accounts, v.Pager.Total, err = a.Service.Accounts(r.Context(), actorOf(who), v.Search, v.Pager.Page, v.Pager.Limit)
 	if err != nil {
@@ -38,24 +35,18 @@ type newAccountView struct {
 }
 
 func (a *Admin) newAccount(w http.ResponseWriter, r *http.Request, _ *visitor) error {
-	return a.renderNewAccount(w, r, ui.NewForm("locale", "en"), http.StatusOK)
+	return a.pages.Render(w, r, newAccountPage(ui.NewForm("locale", "en")))
 }
 
-func (a *Admin) renderNewAccount(w http.ResponseWriter, r *http.Request, form *ui.Form, status int) error {
-	locales := []ui.Option{{Value: "en", Label: "English"}, {Value: "ja", Label: "日本語"}}
-	return a.pages.Render(
-		w, r, ui.Page{Template: "account_new", Data: newAccountView{Form: form, Locales: locales}, Status: status},
-	)
+func newAccountPage(form *ui.Form) ui.Page {
+	return ui.Page{Template: "account_new", Data: newAccountView{Form: form, Locales: ui.Languages()}, Form: form}
 }
 
 func (a *Admin) createAccount(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
 	locale := text.Locale(form.Get("locale"))
 	n, err := a.Service.CreateAccount(r.Context(), actorOf(who), form.Get("name"), form.Get("email"), locale)
 	if err != nil {
-		if err := a.refuse(form, err); err != nil {
-			return err
-		}
-		return a.renderNewAccount(w, r, form, http.StatusUnprocessableEntity)
+		return a.pages.Again(w, r, newAccountPage(form), err)
 	}
 	return a.showOnce(w, r, onceView{
 		Title:  a.Site.T(r, "admin.accounts.created", "name", n.Account.Name),
@@ -73,15 +64,30 @@ func accountPath(account *access.Account, more ...string) string {
 type accountHead struct {
 	Account *access.Account
 	Tabs    []ui.Tab
+	tenant  access.Tenant // without an environment where the address has none
 }
 
-// account returns the account of the address, with the tabs of its pages.
-func (a *Admin) account(r *http.Request, who *visitor) (*accountHead, error) {
+// of adapts a page of the account, and perhaps the environment, that the address names.
+func (a *Admin) of(h func(http.ResponseWriter, *http.Request, *visitor, *accountHead) error) handler {
+	return func(w http.ResponseWriter, r *http.Request, who *visitor) error {
+		head, err := a.accountHead(r, who)
+		if err != nil {
+			return err
+		}
+		return h(w, r, who, head)
+	}
+}
+
+func (a *Admin) accountHead(r *http.Request, who *visitor) (*accountHead, error) {
+	env, ok := access.ParseEnvironment(r.PathValue("environment"))
+	if !ok && r.PathValue("environment") != "" {
+		return nil, ui.PageNotFound()
+	}
 	account, err := a.Service.Account(r.Context(), actorOf(who), r.PathValue("account"))
 	if err != nil {
 		return nil, err
 	}
-	h := &accountHead{Account: account}
+	h := &accountHead{Account: account, tenant: access.Tenant{AccountID: account.ID, Environment: env}}
 	for _, x := range []struct{ path, key string }{
 		{"", "admin.account.overview"},
 		{"/keys", "admin.account.keys"},
@@ -103,11 +109,7 @@ type accountView struct {
 	Live, Test credit.AccountTotals
 }
 
-func (a *Admin) showAccount(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	head, err := a.account(r, who)
-	if err != nil {
-		return err
-	}
+func (a *Admin) showAccount(w http.ResponseWriter, r *http.Request, who *visitor, head *accountHead) error {
 	d, err := a.Service.AccountDetails(r.Context(), actorOf(who), head.Account.ID)
 	if err != nil {
 		return err
@@ -116,11 +118,7 @@ func (a *Admin) showAccount(w http.ResponseWriter, r *http.Request, who *visitor
 	return a.pages.Render(w, r, ui.Page{Template: "account", Data: v})
 }
 
-func (a *Admin) resetUserPassword(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	head, err := a.account(r, who)
-	if err != nil {
-		return err
-	}
+func (a *Admin) resetUserPassword(w http.ResponseWriter, r *http.Request, who *visitor, head *accountHead) error {
 	user, link, err := a.Service.ResetUserPassword(r.Context(), actorOf(who), head.Account.ID, r.PathValue("user"))
 	if err != nil {
 		return err
@@ -135,11 +133,7 @@ func (a *Admin) resetUserPassword(w http.ResponseWriter, r *http.Request, who *v
 	})
 }
 
-func (a *Admin) resetUserSecondFactor(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	head, err := a.account(r, who)
-	if err != nil {
-		return err
-	}
+func (a *Admin) resetUserFactors(w http.ResponseWriter, r *http.Request, who *visitor, head *accountHead) error {
 	user, err := a.Service.ResetUserFactors(r.Context(), actorOf(who), head.Account.ID, r.PathValue("user"))
 	if err != nil {
 		return err
@@ -159,27 +153,4 @@ func (a *Admin) accountFilter(r *http.Request, who *visitor, form *ui.Form) stri
 		return ""
 	}
 	return account.ID
-}
-
-// accountForm returns the account of the address, and the form that is sent about it.
-func (a *Admin) accountForm(w http.ResponseWriter, r *http.Request, who *visitor) (*accountHead, *ui.Form, error) {
-	head, err := a.account(r, who)
-	if err != nil {
-		return nil, nil, err
-	}
-	form, err := ui.ReadForm(w, r)
-	return head, form, err
-}
-
-// tenant returns the account and the environment of the address.
-func (a *Admin) tenant(r *http.Request, who *visitor) (*accountHead, access.Tenant, error) {
-	env, ok := access.ParseEnvironment(r.PathValue("environment"))
-	if !ok {
-		return nil, access.Tenant{}, ui.PageNotFound()
-	}
-	head, err := a.account(r, who)
-	if err != nil {
-		return nil, access.Tenant{}, err
-	}
-	return head, access.Tenant{AccountID: head.Account.ID, Environment: env}, nil
 }

@@ -6,7 +6,6 @@ package admin
 import (
 	"embed"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
@@ -116,7 +115,8 @@ type route struct {
 
 // table lists every page. Behind each POST that answers with a page there is a GET: the switch of language asks for it.
 func (a *Admin) table() []route {
-	const accounts, account = "/desk/admin/accounts", "/desk/admin/accounts/{account}"
+	const accounts, account = home + "/accounts", home + "/accounts/{account}"
+	const answerTime, staff, member = home + "/catalog/answer-times/{code}", home + "/staff", home + "/staff/{staff}"
 	return []route{
 		{"GET /desk/admin", a.to(home + "/statistics")},
 		{"GET /desk/admin/statistics", a.showStatistics},
@@ -124,21 +124,21 @@ func (a *Admin) table() []route {
 		{"GET " + accounts, a.listAccounts},
 		{"POST " + accounts, ui.WithForm(a.createAccount)},
 		{"GET " + accounts + "/new", a.newAccount},
-		{"GET " + account, a.showAccount},
+		{"GET " + account, a.of(a.showAccount)},
 		{"GET " + account + "/users/{user}/{action}", a.to(account)},
-		{"POST " + account + "/users/{user}/password", a.resetUserPassword},
-		{"POST " + account + "/users/{user}/second-factor", a.resetUserSecondFactor},
-		{"GET " + account + "/keys", a.listKeys},
-		{"POST " + account + "/keys", a.createKey},
-		{"GET " + account + "/keys/{key}", a.showKey},
+		{"POST " + account + "/users/{user}/password", a.of(a.resetUserPassword)},
+		{"POST " + account + "/users/{user}/second-factor", a.of(a.resetUserFactors)},
+		{"GET " + account + "/keys", a.of(a.listKeys)},
+		{"POST " + account + "/keys", a.of(a.createKey)},
+		{"GET " + account + "/keys/{key}", a.of(a.showKey)},
 		{"GET " + account + "/keys/{key}/{action}", a.to(account + "/keys/{key}")},
-		{"POST " + account + "/keys/{key}/name", a.renameKey},
-		{"POST " + account + "/keys/{key}/limits", a.setKeyLimits},
-		{"POST " + account + "/keys/{key}/networks", a.setKeyNetworks},
-		{"POST " + account + "/keys/{key}/revoke", a.revokeKey},
-		{"GET " + account + "/credits/{environment}", a.showCredits},
-		{"POST " + account + "/credits/{environment}", a.grantCredits},
-		{"GET " + account + "/orders/{environment}", a.listOrders},
+		{"POST " + account + "/keys/{key}/name", a.of(a.renameKey)},
+		{"POST " + account + "/keys/{key}/limits", a.of(a.setKeyLimits)},
+		{"POST " + account + "/keys/{key}/networks", a.of(a.setKeyNetworks)},
+		{"POST " + account + "/keys/{key}/revoke", a.of(a.revokeKey)},
+		{"GET " + account + "/credits/{environment}", a.of(a.showCredits)},
+		{"POST " + account + "/credits/{environment}", a.of(a.grantCredits)},
+		{"GET " + account + "/orders/{environment}", a.of(a.listOrders)},
 
 		{"GET /desk/admin/catalog", a.showCatalog},
 		{"GET /desk/admin/catalog/export", a.exportCatalog},
@@ -148,9 +148,9 @@ func (a *Admin) table() []route {
 		{"POST /desk/admin/catalog/drafts/{draft}", a.confirmCatalog},
 		{"GET /desk/admin/catalog/drafts/{draft}/drop", a.to("/desk/admin/catalog/drafts/{draft}")},
 		{"POST /desk/admin/catalog/drafts/{draft}/drop", a.dropCatalog},
-		{"GET /desk/admin/catalog/answer-times/{code}/{action}", a.to("/desk/admin/catalog")},
-		{"POST /desk/admin/catalog/answer-times/{code}/pause", a.pauseAnswerTime},
-		{"POST /desk/admin/catalog/answer-times/{code}/resume", a.resumeAnswerTime},
+		{"GET " + answerTime + "/{action}", a.to("/desk/admin/catalog")},
+		{"POST " + answerTime + "/pause", a.changeAnswerTime(a.Service.PauseAnswerTime, "admin.catalog.paused")},
+		{"POST " + answerTime + "/resume", a.changeAnswerTime(a.Service.ResumeAnswerTime, "admin.catalog.resumed")},
 
 		{"GET /desk/admin/deliveries", a.listDeliveries},
 		{"GET /desk/admin/deliveries/{delivery}", a.showDelivery},
@@ -163,23 +163,23 @@ func (a *Admin) table() []route {
 		{"GET /desk/admin/certificates/{certificate}/revoke", a.to("/desk/admin/certificates/{certificate}")},
 		{"POST /desk/admin/certificates/{certificate}/revoke", ui.WithForm(a.revokeCertificate)},
 
-		{"GET /desk/admin/staff", a.listStaff},
-		{"POST /desk/admin/staff", ui.WithForm(a.createStaff)},
-		{"POST /desk/admin/staff/invitations", ui.WithForm(a.inviteStaff)},
-		{"GET /desk/admin/staff/invitations", a.to("/desk/admin/staff")},
-		{"POST /desk/admin/staff/invitations/{invitation}/again", a.inviteStaffAgain},
-		{"GET /desk/admin/staff/invitations/{invitation}/again", a.to("/desk/admin/staff")},
-		{"POST /desk/admin/staff/invitations/{invitation}/delete", a.uninviteStaff},
-		{"GET /desk/admin/staff/{staff}", a.showStaff},
-		{"GET /desk/admin/staff/{staff}/{action}", a.to("/desk/admin/staff/{staff}")},
-		{"POST /desk/admin/staff/{staff}/role", ui.WithForm(a.changeRole)},
-		{"POST /desk/admin/staff/{staff}/deactivate", a.deactivateStaff},
-		{"POST /desk/admin/staff/{staff}/reactivate", a.reactivateStaff},
-		{"POST /desk/admin/staff/{staff}/token", ui.WithForm(a.rotateToken)},
-		{"POST /desk/admin/staff/{staff}/token/revoke", a.revokeToken},
-		{"GET /desk/admin/staff/{staff}/token/revoke", a.to("/desk/admin/staff/{staff}")},
-		{"POST /desk/admin/staff/{staff}/password", a.resetPassword},
-		{"POST /desk/admin/staff/{staff}/second-factor", a.resetSecondFactor},
+		{"GET " + staff, a.listStaff},
+		{"POST " + staff, ui.WithForm(a.createStaff)},
+		{"POST " + staff + "/invitations", ui.WithForm(a.inviteStaff)},
+		{"GET " + staff + "/invitations", a.to(staff)},
+		{"POST " + staff + "/invitations/{invitation}/again", a.inviteStaffAgain},
+		{"GET " + staff + "/invitations/{invitation}/again", a.to(staff)},
+		{"POST " + staff + "/invitations/{invitation}/delete", a.uninviteStaff},
+		{"GET " + member, a.showStaff},
+		{"GET " + member + "/{action}", a.to(member)},
+		{"POST " + member + "/role", ui.WithForm(a.changeRole)},
+		{"POST " + member + "/deactivate", a.changeStaff(a.Service.DeactivateStaff, staff, "admin.staff.deactivated_done")},
+		{"POST " + member + "/reactivate", a.newPassword(a.Service.ReactivateStaff, "admin.staff.reactivated")},
+		{"POST " + member + "/token", ui.WithForm(a.rotateToken)},
+		{"POST " + member + "/token/revoke", a.changeStaff(a.Service.RevokeStaffToken, "", "admin.staff.token_revoked")},
+		{"GET " + member + "/token/revoke", a.to(member)},
+		{"POST " + member + "/password", a.newPassword(a.Service.ResetStaffPassword, "admin.staff.password_made")},
+		{"POST " + member + "/second-factor", a.changeStaff(a.Service.ResetStaffFactors, "", "admin.staff.factor_removed")},
 
 		{"GET /desk/admin/approvals", a.listApprovals},
 		{"GET /desk/admin/approvals/{approval}/{action}", a.to(approvals)},
@@ -208,24 +208,6 @@ func (a *Admin) Patterns() []string {
 		patterns = append(patterns, r.pattern)
 	}
 	return patterns
-}
-
-// pageOf returns the number of the page that is asked for; what is no number is the first.
-func pageOf(r *http.Request) int {
-	const most = 1_000_000_000
-	n, err := strconv.Atoi(r.URL.Query().Get("page"))
-	if err != nil || n < 1 || n > most {
-		return 1
-	}
-	return n
-}
-
-// refuse takes what a use case has refused into the form. A request for approval is told on a page of its own.
-func (a *Admin) refuse(form *ui.Form, err error) error {
-	if fault.CodeOf(err) == access.ApprovalRequested.Code {
-		return err
-	}
-	return a.pages.Refuse(form, err)
 }
 
 // onceView is the page that tells secrets, once.

@@ -70,7 +70,8 @@ func (a *Admin) showCatalog(w http.ResponseWriter, r *http.Request, who *visitor
 		v.Columns = append(v.Columns, a.Site.T(r, "admin.column."+c))
 	}
 	rows := chosen.find(v.Search)
-	v.Pager = ui.Pager{Page: pageOf(r), Limit: listLimit, Total: int64(len(rows)), URL: r.URL}
+	v.Pager = ui.NewPager(r, listLimit)
+	v.Pager.Total = int64(len(rows))
 	from := min(len(rows), (v.Pager.Page-1)*listLimit)
 	v.Rows = rows[from:min(len(rows), from+listLimit)]
 	return a.pages.Render(w, r, ui.Page{Template: "catalog", Data: v})
@@ -217,24 +218,18 @@ func (a *Admin) exportCatalog(w http.ResponseWriter, r *http.Request, _ *visitor
 	return nil
 }
 
-func (a *Admin) pauseAnswerTime(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	return a.changeAnswerTime(w, r, who, a.Service.PauseAnswerTime, "admin.catalog.paused")
-}
-
-func (a *Admin) resumeAnswerTime(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	return a.changeAnswerTime(w, r, who, a.Service.ResumeAnswerTime, "admin.catalog.resumed")
-}
-
+// changeAnswerTime pauses an answer time or offers it again.
 func (a *Admin) changeAnswerTime(
-	w http.ResponseWriter, r *http.Request, who *visitor,
 	change func(ctx context.Context, actor access.Actor, code int) error, done string,
-) error {
-	code, err := strconv.Atoi(r.PathValue("code"))
-	if err != nil {
-		return ui.PageNotFound()
+) handler {
+	return func(w http.ResponseWriter, r *http.Request, who *visitor) error {
+		code, err := strconv.Atoi(r.PathValue("code"))
+		if err != nil {
+			return ui.PageNotFound()
+		}
+		if err := change(r.Context(), actorOf(who), code); err != nil {
+			return err
+		}
+		return a.Site.Redirect(w, r, home+"/catalog", ui.Done(done, "code", r.PathValue("code")))
 	}
-	if err := change(r.Context(), actorOf(who), code); err != nil {
-		return err
-	}
-	return a.Site.Redirect(w, r, home+"/catalog", ui.Done(done, "code", r.PathValue("code")))
 }

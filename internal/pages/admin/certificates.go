@@ -1,8 +1,6 @@
 package admin
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"time"
@@ -20,7 +18,7 @@ type certificatesView struct {
 }
 
 func (a *Admin) listCertificates(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	form := &ui.Form{Values: cleaned(r.URL.Query())}
+	form := query(r)
 	status := http.StatusOK
 	if text := form.Get("q"); text != "" {
 		c, err := a.Service.FindCertificate(r.Context(), actorOf(who), text)
@@ -37,9 +35,8 @@ func (a *Admin) listCertificates(w http.ResponseWriter, r *http.Request, who *vi
 	if err != nil {
 		return err
 	}
-	return a.pages.Render(
-		w, r, ui.Page{Template: "certificates", Data: certificatesView{Form: form, Revoked: revoked}, Status: status},
-	)
+	v := certificatesView{Form: form, Revoked: revoked}
+	return a.pages.Render(w, r, ui.Page{Template: "certificates", Data: v, Status: status})
 }
 
 type certificateView struct {
@@ -54,12 +51,10 @@ type certificateView struct {
 }
 
 func (a *Admin) showCertificate(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	return a.renderCertificate(w, r, who, ui.NewForm(), http.StatusOK)
+	return a.renderCertificate(w, r, who, ui.NewForm())
 }
 
-func (a *Admin) renderCertificate(
-	w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form, status int,
-) error {
+func (a *Admin) renderCertificate(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
 	c, err := a.Service.FindCertificate(r.Context(), actorOf(who), r.PathValue("certificate"))
 	if err != nil {
 		return err
@@ -75,7 +70,7 @@ func (a *Admin) renderCertificate(
 	if c.Revoked != nil {
 		v.Reason, v.At = c.Revoked.Reason, time.Time(c.Revoked.At)
 	}
-	return a.pages.Render(w, r, ui.Page{Template: "certificate", Data: v, Status: status})
+	return a.pages.Render(w, r, ui.Page{Template: "certificate", Data: v, Form: form})
 }
 
 func (a *Admin) revokeCertificate(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
@@ -83,25 +78,13 @@ func (a *Admin) revokeCertificate(w http.ResponseWriter, r *http.Request, who *v
 		form.Fail("sure", "admin.certificates.say_yes")
 	} else {
 		err := a.Service.RevokeCertificate(r.Context(), actorOf(who), r.PathValue("certificate"), form.Get("reason"))
-		if err != nil {
-			if err := a.refuse(form, err); err != nil {
-				return err
-			}
+		if err := a.pages.Refuse(form, err); err != nil {
+			return err
 		}
 	}
 	if !form.OK() {
-		return a.renderCertificate(w, r, who, form, http.StatusUnprocessableEntity)
+		return a.renderCertificate(w, r, who, form)
 	}
-	return a.Site.Redirect(
-		w, r, home+"/certificates/"+r.PathValue("certificate"), ui.Done("admin.certificates.revoked_done"),
-	)
-}
-
-// indented writes JSON for people; what is no JSON stays as it is.
-func indented(body []byte) string {
-	var b bytes.Buffer
-	if json.Indent(&b, body, "", "  ") != nil {
-		return string(body)
-	}
-	return b.String()
+	back := home + "/certificates/" + r.PathValue("certificate")
+	return a.Site.Redirect(w, r, back, ui.Done("admin.certificates.revoked_done"))
 }

@@ -21,32 +21,25 @@ type creditsView struct {
 	Form        *ui.Form
 }
 
-func (a *Admin) showCredits(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	return a.renderCredits(w, r, who, ui.NewForm(), http.StatusOK)
+func (a *Admin) showCredits(w http.ResponseWriter, r *http.Request, who *visitor, head *accountHead) error {
+	return a.renderCredits(w, r, who, head, ui.NewForm())
 }
 
-func (a *Admin) renderCredits(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form, status int) error {
-	head, t, err := a.tenant(r, who)
-	if err != nil {
-		return err
-	}
+func (a *Admin) renderCredits(
+	w http.ResponseWriter, r *http.Request, who *visitor, head *accountHead, form *ui.Form,
+) error {
 	v := creditsView{
-		accountHead: head, Environment: t.Environment, Form: form,
-		Pager: ui.Pager{Page: pageOf(r), Limit: listLimit, URL: r.URL},
+		accountHead: head, Environment: head.tenant.Environment, Form: form, Pager: ui.NewPager(r, listLimit),
 	}
-	entries, totals, err := a.Service.Ledger(r.Context(), actorOf(who), t, v.Pager.Page, v.Pager.Limit)
+	entries, totals, err := a.Service.Ledger(r.Context(), actorOf(who), head.tenant, v.Pager.Page, v.Pager.Limit)
 	if err != nil {
 		return err
 	}
 	v.Entries, v.Balance, v.Pager.Total = entries, totals.Credits, totals.Entries
-	return a.pages.Render(w, r, ui.Page{Template: "credits", Data: v, Status: status})
+	return a.pages.Render(w, r, ui.Page{Template: "credits", Data: v, Form: form})
 }
 
-func (a *Admin) grantCredits(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	head, t, err := a.tenant(r, who)
-	if err != nil {
-		return err
-	}
+func (a *Admin) grantCredits(w http.ResponseWriter, r *http.Request, who *visitor, head *accountHead) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err
@@ -54,20 +47,18 @@ func (a *Admin) grantCredits(w http.ResponseWriter, r *http.Request, who *visito
 	amount, err := strconv.ParseInt(strings.NewReplacer(",", "", "−", "-", "+", "").Replace(form.Get("amount")), 10, 64)
 	if err != nil {
 		form.Fail("amount", "admin.problem.range")
-		return a.renderCredits(w, r, who, form, http.StatusUnprocessableEntity)
+		return a.renderCredits(w, r, who, head, form)
 	}
-	balance, err := a.Service.GrantCredits(r.Context(), actorOf(who), t, amount, form.Get("note"))
+	balance, err := a.Service.GrantCredits(r.Context(), actorOf(who), head.tenant, amount, form.Get("note"))
 	if fault.CodeOf(err) == "not-enough-credits" {
 		form.Fail("amount", "admin.credits.out_of_bounds")
-	} else if err != nil {
-		if err := a.refuse(form, err); err != nil {
-			return err
-		}
+	} else if err := a.pages.Refuse(form, err); err != nil {
+		return err
 	}
 	if !form.OK() {
-		return a.renderCredits(w, r, who, form, http.StatusUnprocessableEntity)
+		return a.renderCredits(w, r, who, head, form)
 	}
-	back := accountPath(head.Account, "credits", string(t.Environment))
+	back := accountPath(head.Account, "credits", string(head.tenant.Environment))
 	return a.Site.Redirect(w, r, back, ui.Done("admin.credits.granted", "balance", balance))
 }
 
@@ -78,16 +69,11 @@ type ordersView struct {
 	Pager       ui.Pager
 }
 
-func (a *Admin) listOrders(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	head, t, err := a.tenant(r, who)
-	if err != nil {
-		return err
-	}
-	v := ordersView{
-		accountHead: head, Environment: t.Environment, Pager: ui.Pager{Page: pageOf(r), Limit: listLimit, URL: r.URL},
-	}
-	v.Orders, v.Pager.Total, err = a.Service.OrderPage(r.Context(), actorOf(who), order.Filter{Tenant: t}, v.Pager.Page,
-		v.Pager.Limit)
+func (a *Admin) listOrders(w http.ResponseWriter, r *http.Request, who *visitor, head *accountHead) error {
+	v := ordersView{accountHead: head, Environment: head.tenant.Environment, Pager: ui.NewPager(r, listLimit)}
+	filter := order.Filter{Tenant: head.tenant}
+	var err error
+	v.Orders, v.Pager.Total, err = a.Service.OrderPage(r.Context(), actorOf(who), filter, v.Pager.Page, v.Pager.Limit)
 	if err != nil {
 		return err
 	}

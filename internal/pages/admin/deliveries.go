@@ -3,6 +3,7 @@ package admin
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,26 +48,25 @@ func (a *Admin) deliveryFilter(r *http.Request, who *visitor, form *ui.Form) web
 		}
 		f.OrderID = id
 	}
-	switch s := webhook.Status(form.Get("status")); s {
-	case webhook.Pending, webhook.Delivered, webhook.Failed:
+	if s := webhook.Status(form.Get("status")); slices.Contains(webhook.Statuses, s) {
 		f.Status = s
 	}
 	return f
 }
 
 func (a *Admin) listDeliveries(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	form := &ui.Form{Values: cleaned(r.URL.Query())}
-	return a.renderDeliveries(w, r, who, form, http.StatusOK)
+	return a.renderDeliveries(w, r, who, query(r), http.StatusOK)
 }
 
-// cleaned returns a query without what databases cannot hold.
-func cleaned(q url.Values) url.Values {
+// query returns the query of an address as a form, without what databases cannot hold.
+func query(r *http.Request) *ui.Form {
+	q := r.URL.Query()
 	for _, values := range q {
 		for i, v := range values {
 			values[i] = strings.ReplaceAll(strings.ToValidUTF8(v, ""), "\x00", "")
 		}
 	}
-	return q
+	return &ui.Form{Values: q}
 }
 
 func (a *Admin) renderDeliveries(
@@ -104,14 +104,9 @@ func (a *Admin) renderDeliveries(
 		}
 	}
 	all := ui.Option{Label: a.Site.T(r, "admin.any")}
-	v.Environments = append([]ui.Option{all}, a.environments(r)...)
-	v.Statuses = []ui.Option{all}
-	for _, s := range []webhook.Status{webhook.Pending, webhook.Delivered, webhook.Failed} {
-		v.Statuses = append(v.Statuses, ui.Option{Value: string(s), Label: a.Site.T(r, "ui.delivery."+string(s))})
-	}
-	for _, s := range []string{"1h", "6h", "24h", "72h", "168h", "720h"} {
-		v.Since = append(v.Since, ui.Option{Value: s, Label: a.Site.T(r, "admin.since."+s)})
-	}
+	v.Environments = ui.Words(a.Site, r, "admin.env.", access.Environments, all)
+	v.Statuses = ui.Words(a.Site, r, "ui.delivery.", webhook.Statuses, all)
+	v.Since = ui.Words(a.Site, r, "admin.since.", []string{"1h", "6h", "24h", "72h", "168h", "720h"})
 	return a.pages.Render(w, r, ui.Page{Template: "deliveries", Data: v, Status: status})
 }
 
@@ -151,7 +146,7 @@ func (a *Admin) showDelivery(w http.ResponseWriter, r *http.Request, who *visito
 	if err != nil {
 		return err
 	}
-	v := deliveryView{Delivery: d, Account: account, Attempts: attempts, Made: d.Attempts, Body: indented(d.Body)}
+	v := deliveryView{Delivery: d, Account: account, Attempts: attempts, Made: d.Attempts, Body: ui.IndentedJSON(d.Body)}
 	return a.pages.Render(w, r, ui.Page{Template: "delivery", Data: v})
 }
 

@@ -53,41 +53,31 @@ func limitsOf(form *ui.Form) map[string]int {
 	return limits
 }
 
-func (a *Admin) environments(r *http.Request) []ui.Option {
-	return []ui.Option{
-		{Value: string(access.Test), Label: a.Site.T(r, "admin.env.test")},
-		{Value: string(access.Live), Label: a.Site.T(r, "admin.env.live")},
-	}
-}
-
-func (a *Admin) listKeys(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	head, err := a.account(r, who)
-	if err != nil {
-		return err
-	}
+func (a *Admin) listKeys(w http.ResponseWriter, r *http.Request, who *visitor, head *accountHead) error {
 	form := ui.NewForm("environment", string(access.Test))
 	for _, s := range access.AllScopes {
 		form.Values.Add("scopes", string(s))
 	}
-	return a.renderKeys(w, r, who, head, form, http.StatusOK)
+	return a.renderKeys(w, r, who, head, form)
 }
 
 func (a *Admin) renderKeys(
-	w http.ResponseWriter, r *http.Request, who *visitor, head *accountHead, form *ui.Form, status int,
+	w http.ResponseWriter, r *http.Request, who *visitor, head *accountHead, form *ui.Form,
 ) error {
 	keys, err := a.Service.Keys(r.Context(), actorOf(who), head.Account.ID)
 	if err != nil {
 		return err
 	}
-	v := keysView{accountHead: head, Keys: keys, Form: form, Environments: a.environments(r), Limits: a.limitFields(r)}
+	v := keysView{accountHead: head, Keys: keys, Form: form, Limits: a.limitFields(r)}
+	v.Environments = ui.Words(a.Site, r, "admin.env.", access.Environments)
 	for _, s := range access.AllScopes {
 		v.Scopes = append(v.Scopes, ui.Option{Value: string(s), Label: string(s)})
 	}
-	return a.pages.Render(w, r, ui.Page{Template: "keys", Data: v, Status: status})
+	return a.pages.Render(w, r, ui.Page{Template: "keys", Data: v, Form: form})
 }
 
-func (a *Admin) createKey(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	head, form, err := a.accountForm(w, r, who)
+func (a *Admin) createKey(w http.ResponseWriter, r *http.Request, who *visitor, head *accountHead) error {
+	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err
 	}
@@ -99,14 +89,14 @@ func (a *Admin) createKey(w http.ResponseWriter, r *http.Request, who *visitor) 
 		n.Scopes = append(n.Scopes, access.Scope(s))
 	}
 	if !form.OK() {
-		return a.renderKeys(w, r, who, head, form, http.StatusUnprocessableEntity)
+		return a.renderKeys(w, r, who, head, form)
 	}
 	k, secret, err := a.Service.CreateKey(r.Context(), actorOf(who), n)
 	if err != nil {
-		if err := a.refuse(form, err); err != nil {
+		if err := a.pages.Refuse(form, err); err != nil {
 			return err
 		}
-		return a.renderKeys(w, r, who, head, form, http.StatusUnprocessableEntity)
+		return a.renderKeys(w, r, who, head, form)
 	}
 	return a.showOnce(w, r, onceView{
 		Title: a.Site.T(r, "admin.keys.created", "name", k.Name), Text: a.Site.T(r, "admin.keys.created_text"),
@@ -124,8 +114,8 @@ type keyView struct {
 	Network   *ui.Form
 }
 
-func (a *Admin) showKey(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	return a.renderKey(w, r, who, new(keyView), http.StatusOK)
+func (a *Admin) showKey(w http.ResponseWriter, r *http.Request, who *visitor, head *accountHead) error {
+	return a.renderKey(w, r, who, &keyView{accountHead: head}, nil)
 }
 
 // key returns the key of the address, which has to be one of the account.
@@ -137,13 +127,9 @@ func (a *Admin) key(r *http.Request, who *visitor, account *access.Account) (*ac
 	return k, err
 }
 
-func (a *Admin) renderKey(w http.ResponseWriter, r *http.Request, who *visitor, v *keyView, status int) error {
-	var err error
-	if v.accountHead == nil {
-		if v.accountHead, err = a.account(r, who); err != nil {
-			return err
-		}
-	}
+func (a *Admin) renderKey(
+	w http.ResponseWriter, r *http.Request, who *visitor, v *keyView, form *ui.Form,
+) (err error) {
 	if v.Key, err = a.key(r, who, v.Account); err != nil {
 		return err
 	}
@@ -163,14 +149,15 @@ func (a *Admin) renderKey(w http.ResponseWriter, r *http.Request, who *visitor, 
 		v.Network = ui.NewForm("networks", strings.Join(v.Key.Networks.Texts(), "\n"))
 	}
 	v.Limits = a.limitFields(r)
-	return a.pages.Render(w, r, ui.Page{Template: "key", Data: v, Status: status})
+	return a.pages.Render(w, r, ui.Page{Template: "key", Data: v, Form: form})
 }
 
 // changeKey reads a form, changes the key with it, and shows the key again.
 func (a *Admin) changeKey(
-	w http.ResponseWriter, r *http.Request, who *visitor, done string, change func(*keyView, *ui.Form) error,
+	w http.ResponseWriter, r *http.Request, who *visitor, head *accountHead, done string,
+	change func(*keyView, *ui.Form) error,
 ) error {
-	head, form, err := a.accountForm(w, r, who)
+	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err
 	}
@@ -178,26 +165,24 @@ func (a *Admin) changeKey(
 	if v.Key, err = a.key(r, who, head.Account); err != nil {
 		return err
 	}
-	if err := change(v, form); err != nil {
-		if err := a.refuse(form, err); err != nil {
-			return err
-		}
+	if err := a.pages.Refuse(form, change(v, form)); err != nil {
+		return err
 	}
 	if !form.OK() {
-		return a.renderKey(w, r, who, v, http.StatusUnprocessableEntity)
+		return a.renderKey(w, r, who, v, form)
 	}
 	return a.Site.Redirect(w, r, accountPath(head.Account, "keys", r.PathValue("key")), ui.Done(done))
 }
 
-func (a *Admin) renameKey(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	return a.changeKey(w, r, who, "admin.keys.renamed", func(v *keyView, form *ui.Form) error {
+func (a *Admin) renameKey(w http.ResponseWriter, r *http.Request, who *visitor, head *accountHead) error {
+	return a.changeKey(w, r, who, head, "admin.keys.renamed", func(v *keyView, form *ui.Form) error {
 		v.Name = form
 		return a.Service.RenameKey(r.Context(), actorOf(who), v.Key.ID, form.Get("name"))
 	})
 }
 
-func (a *Admin) setKeyLimits(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	return a.changeKey(w, r, who, "admin.keys.limits_set", func(v *keyView, form *ui.Form) error {
+func (a *Admin) setKeyLimits(w http.ResponseWriter, r *http.Request, who *visitor, head *accountHead) error {
+	return a.changeKey(w, r, who, head, "admin.keys.limits_set", func(v *keyView, form *ui.Form) error {
 		v.Limit = form
 		limits := limitsOf(form)
 		if !form.OK() {
@@ -207,8 +192,8 @@ func (a *Admin) setKeyLimits(w http.ResponseWriter, r *http.Request, who *visito
 	})
 }
 
-func (a *Admin) setKeyNetworks(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	return a.changeKey(w, r, who, "admin.keys.networks_set", func(v *keyView, form *ui.Form) error {
+func (a *Admin) setKeyNetworks(w http.ResponseWriter, r *http.Request, who *visitor, head *accountHead) error {
+	return a.changeKey(w, r, who, head, "admin.keys.networks_set", func(v *keyView, form *ui.Form) error {
 		v.Network = form
 		networks := form.Networks("networks")
 		if !form.OK() {
@@ -218,11 +203,7 @@ func (a *Admin) setKeyNetworks(w http.ResponseWriter, r *http.Request, who *visi
 	})
 }
 
-func (a *Admin) revokeKey(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	head, err := a.account(r, who)
-	if err != nil {
-		return err
-	}
+func (a *Admin) revokeKey(w http.ResponseWriter, r *http.Request, who *visitor, head *accountHead) error {
 	k, err := a.key(r, who, head.Account)
 	if err == nil {
 		k, err = a.Service.RevokeKey(r.Context(), actorOf(who), k.ID)

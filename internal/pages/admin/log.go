@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/service"
@@ -95,7 +96,7 @@ func cursorOf(text string) audit.ActionCursor {
 }
 
 func (a *Admin) showLog(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	form := &ui.Form{Values: cleaned(r.URL.Query())}
+	form := query(r)
 	v := logView{Form: form}
 	filter, after := a.logFilter(r, who, form), cursorOf(form.Get("below"))
 	v.Filtered = filter != (audit.ActionFilter{}) || !form.OK()
@@ -125,18 +126,14 @@ func (a *Admin) showLog(w http.ResponseWriter, r *http.Request, who *visitor) er
 		}
 	}
 	all := ui.Option{Label: a.Site.T(r, "admin.any")}
-	v.Codes, v.People = []ui.Option{all}, []ui.Option{all}
-	for _, c := range audit.ActionCodes {
-		v.Codes = append(v.Codes, ui.Option{Value: string(c), Label: a.Site.T(r, "admin.action."+string(c))})
-	}
+	v.Codes = ui.Words(a.Site, r, "admin.action.", audit.ActionCodes, all)
 	staff, err := a.Service.StaffUsers(r.Context())
 	if err != nil {
 		return err
 	}
-	for _, s := range staff {
-		v.People = append(v.People, ui.Option{Value: s.ID, Label: s.Name})
-	}
-	v.People = append(v.People, ui.Option{Value: operator, Label: a.Site.T(r, "admin.log.operator")})
+	v.People = append(ui.Options(staff, func(s *access.Staff) ui.Option {
+		return ui.Option{Value: s.ID, Label: s.Name}
+	}, all), ui.Option{Value: operator, Label: a.Site.T(r, "admin.log.operator")})
 	return a.pages.Render(w, r, ui.Page{Template: "log", Data: v})
 }
 
@@ -229,7 +226,7 @@ func written(v any) string {
 }
 
 func (a *Admin) exportLog(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	form := &ui.Form{Values: cleaned(r.URL.Query())}
+	form := query(r)
 	filter := a.logFilter(r, who, form)
 	if !form.OK() { // the page says what is wrong
 		return a.Site.Redirect(w, r, home+"/log?"+form.Values.Encode())

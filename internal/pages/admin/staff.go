@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 
@@ -18,10 +19,10 @@ type staffView struct {
 }
 
 func (a *Admin) listStaff(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	return a.renderStaff(w, r, who, ui.NewForm("role", string(access.Reviewer)), http.StatusOK)
+	return a.renderStaff(w, r, who, ui.NewForm("role", string(access.Reviewer)))
 }
 
-func (a *Admin) renderStaff(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form, status int) error {
+func (a *Admin) renderStaff(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
 	all, err := a.Service.StaffMembers(r.Context(), actorOf(who))
 	if err != nil {
 		return err
@@ -33,17 +34,13 @@ func (a *Admin) renderStaff(w http.ResponseWriter, r *http.Request, who *visitor
 	v := staffView{
 		Staff: all, Invitations: open, Me: who.User.ID, Mail: a.Service.SendsMail(), Form: form, Roles: a.roles(r),
 	}
-	return a.pages.Render(w, r, ui.Page{Template: "staff", Data: v, Status: status})
+	return a.pages.Render(w, r, ui.Page{Template: "staff", Data: v, Form: form})
 }
 
 func (a *Admin) roles(r *http.Request) []ui.Option {
-	var roles []ui.Option
-	for _, role := range access.StaffRoles {
-		roles = append(roles, ui.Option{
-			Value: string(role),
-			Label: a.Site.T(r, "admin.role."+string(role)),
-			Hint:  a.Site.T(r, "admin.role_hint."+string(role)),
-		})
+	roles := ui.Words(a.Site, r, "admin.role.", access.StaffRoles)
+	for i := range roles {
+		roles[i].Hint = a.Site.T(r, "admin.role_hint."+roles[i].Value)
 	}
 	return roles
 }
@@ -54,10 +51,10 @@ func (a *Admin) newStaff(
 	use func(email, name string, role access.StaffRole) error,
 ) error {
 	if err := use(form.Get("email"), form.Get("name"), access.StaffRole(form.Get("role"))); err != nil {
-		if err := a.refuse(form, err); err != nil {
+		if err := a.pages.Refuse(form, err); err != nil {
 			return err
 		}
-		return a.renderStaff(w, r, who, form, http.StatusUnprocessableEntity)
+		return a.renderStaff(w, r, who, form)
 	}
 	return nil
 }
@@ -134,52 +131,33 @@ func (a *Admin) showStaff(w http.ResponseWriter, r *http.Request, who *visitor) 
 
 func staffPath(r *http.Request) string { return home + "/staff/" + r.PathValue("staff") }
 
-// changeStaff changes a staff user and tells so on the page back.
+// changeStaff changes a staff user and tells so on a page; empty: theirs.
 func (a *Admin) changeStaff(
-	w http.ResponseWriter, r *http.Request, who *visitor,
 	change func(ctx context.Context, actor access.Actor, id string) (*access.Staff, error), back, done string,
-) error {
-	s, err := change(r.Context(), actorOf(who), r.PathValue("staff"))
-	if err != nil {
-		return a.sorry(w, r, staffPath(r), err)
+) handler {
+	return func(w http.ResponseWriter, r *http.Request, who *visitor) error {
+		s, err := change(r.Context(), actorOf(who), r.PathValue("staff"))
+		if err != nil {
+			return a.sorry(w, r, staffPath(r), err)
+		}
+		return a.Site.Redirect(w, r, cmp.Or(back, staffPath(r)), ui.Done(done, "name", s.Name))
 	}
-	return a.Site.Redirect(w, r, back, ui.Done(done, "name", s.Name))
 }
 
-func (a *Admin) deactivateStaff(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	return a.changeStaff(w, r, who, a.Service.DeactivateStaff, home+"/staff", "admin.staff.deactivated_done")
-}
-
-func (a *Admin) revokeToken(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	return a.changeStaff(w, r, who, a.Service.RevokeStaffToken, staffPath(r), "admin.staff.token_revoked")
-}
-
-func (a *Admin) resetSecondFactor(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	return a.changeStaff(w, r, who, a.Service.ResetStaffFactors, staffPath(r), "admin.staff.factor_removed")
-}
-
-// newPassword gives a staff user a new password and shows it once.
+// newPassword gives a staff user a new password and shows it once. Its text has the key of the title and _text.
 func (a *Admin) newPassword(
-	w http.ResponseWriter, r *http.Request, who *visitor,
-	change func(ctx context.Context, actor access.Actor, id string) (*access.Staff, string, error), title, text string,
-) error {
-	s, password, err := change(r.Context(), actorOf(who), r.PathValue("staff"))
-	if err != nil {
-		return a.sorry(w, r, staffPath(r), err)
+	change func(ctx context.Context, actor access.Actor, id string) (*access.Staff, string, error), title string,
+) handler {
+	return func(w http.ResponseWriter, r *http.Request, who *visitor) error {
+		s, password, err := change(r.Context(), actorOf(who), r.PathValue("staff"))
+		if err != nil {
+			return a.sorry(w, r, staffPath(r), err)
+		}
+		return a.showOnce(w, r, onceView{
+			Title: a.Site.T(r, title, "name", s.Name), Text: a.Site.T(r, title+"_text"), Back: staffPath(r),
+			Values: []onceValue{{a.Site.T(r, "admin.email"), s.Email}, {a.Site.T(r, "admin.password"), password}},
+		})
 	}
-	return a.showOnce(w, r, onceView{
-		Title: a.Site.T(r, title, "name", s.Name), Text: a.Site.T(r, text), Back: staffPath(r),
-		Values: []onceValue{{a.Site.T(r, "admin.email"), s.Email}, {a.Site.T(r, "admin.password"), password}},
-	})
-}
-
-func (a *Admin) reactivateStaff(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	return a.newPassword(w, r, who, a.Service.ReactivateStaff, "admin.staff.reactivated", "admin.staff.reactivated_text")
-}
-
-func (a *Admin) resetPassword(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	return a.newPassword(
-		w, r, who, a.Service.ResetStaffPassword, "admin.staff.password_made", "admin.staff.password_made_text")
 }
 
 func (a *Admin) changeRole(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {

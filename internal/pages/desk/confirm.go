@@ -57,9 +57,7 @@ func (d *Desk) confirmVerdict(w http.ResponseWriter, r *http.Request, who *visit
 	if err != nil {
 		return err
 	}
-	form := ui.NewForm()
-	form.Set("note", v.Draft.Note)
-	return d.renderConfirm(w, r, who, v, v.Draft.Verdict(), form)
+	return d.renderConfirm(w, r, who, v, v.Draft.Verdict(), ui.NewForm("note", v.Draft.Note))
 }
 
 func (d *Desk) renderConfirm(
@@ -71,7 +69,7 @@ func (d *Desk) renderConfirm(
 		return d.Site.Redirect(w, r, orderPath(v.ID))
 	}
 	if err != nil {
-		return d.finishMove(w, r, err, "", ui.Flash{})
+		return d.notMoved(w, r, err)
 	}
 	page := confirmView{
 		orderPage: v, After: after, Form: form, Note: note, Sent: verdict, Against: v.against(verdict, v.Draft.Checks),
@@ -89,11 +87,7 @@ func (d *Desk) renderConfirm(
 		}
 		page.Answers = append(page.Answers, a)
 	}
-	status := http.StatusOK
-	if !form.OK() {
-		status = http.StatusUnprocessableEntity
-	}
-	return d.pages.Render(w, r, ui.Page{Template: "confirm", Data: page, Wide: true, Status: status})
+	return d.pages.Render(w, r, ui.Page{Template: "confirm", Data: page, Wide: true, Form: form})
 }
 
 // detailJSON is what the customer's program will read. The address of a certificate is made with the verdict itself.
@@ -124,7 +118,7 @@ func (d *Desk) complete(w http.ResponseWriter, r *http.Request, who *visitor, fo
 		return d.Site.Redirect(w, r, orderPath(id), ui.Failed("desk.conflict.catalog"))
 	}
 	if err != nil {
-		return d.finishMove(w, r, err, "", ui.Flash{})
+		return d.notMoved(w, r, err)
 	}
 	done := ui.Done("desk.done.completed", "number", o.Number, "outcome", o.Outcome.Label().In(ui.LocaleOf(r)))
 	return d.redirectNext(w, r, who, form, done)

@@ -68,20 +68,6 @@ func refuseDraft(w http.ResponseWriter, refusal draftRefusal) error {
 	return json.NewEncoder(w).Encode(refusal)
 }
 
-// refuseOlder shows the order again with what was entered in a page that had not seen the latest draft. Sending it
-// again replaces that draft.
-func (d *Desk) refuseOlder(w http.ResponseWriter, r *http.Request, who *visitor, draft *order.VerdictDraft) error {
-	v, err := d.orderPage(r, who, r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	v.Verdict = d.newVerdictForm(v.Classification.CategoryCode, &order.KeptDraft{
-		VerdictDraft: *draft, Version: v.Draft.Version,
-	})
-	v.Verdict.Older = true
-	return d.pages.Render(w, r, ui.Page{Template: "order", Data: v, Wide: true, Status: http.StatusConflict})
-}
-
 // lossOf says who took an order from somebody who had it; empty when nobody did.
 func (d *Desk) lossOf(r *http.Request, h *order.History, who *visitor) string {
 	e := h.LostBy(who.User.ID)
@@ -115,7 +101,10 @@ func (d *Desk) takeDraft(w http.ResponseWriter, r *http.Request, who *visitor) e
 		return d.Site.Redirect(w, r, orderPath(id))
 	}
 	_, err = d.Service.SaveVerdictDraft(r.Context(), actorOf(who), id, &theirs.VerdictDraft, order.LatestDraft)
-	return d.finishMove(w, r, err, orderPath(id), ui.Done("desk.draft.taken", "name", theirs.StaffName))
+	if err != nil {
+		return d.notMoved(w, r, err)
+	}
+	return d.moved(w, r, orderPath(id), ui.Done("desk.draft.taken", "name", theirs.StaffName))
 }
 
 // colleagueView is what a colleague had entered for an order, in words.

@@ -7,7 +7,6 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/pages/ui"
-	"github.com/assayhq/assay/internal/service"
 )
 
 func (d *Desk) showOrder(w http.ResponseWriter, r *http.Request, who *visitor) error {
@@ -22,19 +21,20 @@ func (d *Desk) showOrder(w http.ResponseWriter, r *http.Request, who *visitor) e
 	return d.pages.Render(w, r, ui.Page{Template: "order", Data: v, Wide: true})
 }
 
-// finishMove ends a form that moves an order. A move that the order no longer allows is no error page: whoever wanted
-// it comes back to the order as it is now, and reads why.
-func (d *Desk) finishMove(w http.ResponseWriter, r *http.Request, err error, next string, done ui.Flash) error {
-	if err == nil {
-		d.feed.changed()
-		return d.Site.Redirect(w, r, next, done)
-	}
+// moved ends a form that has moved an order.
+func (d *Desk) moved(w http.ResponseWriter, r *http.Request, next string, done ui.Flash) error {
+	d.feed.changed()
+	return d.Site.Redirect(w, r, next, done)
+}
+
+// notMoved ends a form that was to move an order. A move that the order no longer allows is no error page: whoever
+// wanted it comes back to the order as it is now, and reads why.
+func (d *Desk) notMoved(w http.ResponseWriter, r *http.Request, err error) error {
 	f, ok := errors.AsType[*fault.Error](err)
 	if !ok || f.Kind != fault.Conflict {
 		return err
 	}
-	d.feed.changed()
-	return d.Site.Redirect(w, r, orderPath(r.PathValue("id")), conflict(f))
+	return d.moved(w, r, orderPath(r.PathValue("id")), conflict(f))
 }
 
 // claimLimit is the code of the refusal of a further order.
@@ -56,20 +56,18 @@ func conflict(f *fault.Error) ui.Flash {
 
 func (d *Desk) claim(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	id := r.PathValue("id")
-	_, err := d.Service.ClaimOrder(r.Context(), actorOf(who), id)
-	return d.finishMove(w, r, err, orderPath(id), ui.Done("desk.done.claimed"))
+	if _, err := d.Service.ClaimOrder(r.Context(), actorOf(who), id); err != nil {
+		return d.notMoved(w, r, err)
+	}
+	return d.moved(w, r, orderPath(id), ui.Done("desk.done.claimed"))
 }
 
 func (d *Desk) release(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	o, err := d.Service.ReleaseOrder(r.Context(), actorOf(who), r.PathValue("id"))
-	return d.finishMove(w, r, err, d.queuePath(r), ui.Done("desk.done.released", "number", numberOf(o)))
-}
-
-func numberOf(o *service.OrderRecord) string {
-	if o == nil {
-		return ""
+	if err != nil {
+		return d.notMoved(w, r, err)
 	}
-	return o.Number
+	return d.moved(w, r, d.queuePath(r), ui.Done("desk.done.released", "number", o.Number))
 }
 
 // noteView is a page that asks for a note before something that cannot be undone.
@@ -95,12 +93,8 @@ func (d *Desk) showNote(
 }
 
 func (d *Desk) renderNote(w http.ResponseWriter, r *http.Request, v *orderPage, action string, form *ui.Form) error {
-	status := http.StatusOK
-	if !form.OK() {
-		status = http.StatusUnprocessableEntity
-	}
 	page := noteView{orderPage: v, Form: form, Action: action}
-	return d.pages.Render(w, r, ui.Page{Template: "note", Data: page, Status: status})
+	return d.pages.Render(w, r, ui.Page{Template: "note", Data: page, Form: form})
 }
 
 func canFail(v *orderPage) bool   { return v.CanFail }
@@ -123,7 +117,10 @@ func (d *Desk) fail(w http.ResponseWriter, r *http.Request, who *visitor, form *
 	if invalid(err) && form.Refuse(err) == nil {
 		return d.showNote(w, r, who, "fail", form, canFail)
 	}
-	return d.finishMove(w, r, err, d.queuePath(r), ui.Done("desk.done.failed", "number", numberOf(o)))
+	if err != nil {
+		return d.notMoved(w, r, err)
+	}
+	return d.moved(w, r, d.queuePath(r), ui.Done("desk.done.failed", "number", o.Number))
 }
 
 func (d *Desk) cancel(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
@@ -131,11 +128,10 @@ func (d *Desk) cancel(w http.ResponseWriter, r *http.Request, who *visitor, form
 	if invalid(err) && form.Refuse(err) == nil {
 		return d.showNote(w, r, who, "cancel", form, canCancel)
 	}
-	number := ""
-	if o != nil {
-		number = o.Number
+	if err != nil {
+		return d.notMoved(w, r, err)
 	}
-	return d.finishMove(w, r, err, d.queuePath(r), ui.Done("desk.done.canceled", "number", number))
+	return d.moved(w, r, d.queuePath(r), ui.Done("desk.done.canceled", "number", o.Number))
 }
 
 // invalid reports whether a use case has refused what somebody entered.
@@ -152,10 +148,10 @@ type reassignView struct {
 }
 
 func (d *Desk) showReassign(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	return d.renderReassign(w, r, who, ui.NewForm(), http.StatusOK)
+	return d.renderReassign(w, r, who, ui.NewForm())
 }
 
-func (d *Desk) renderReassign(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form, status int) error {
+func (d *Desk) renderReassign(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
 	v, err := d.orderPage(r, who, r.PathValue("id"))
 	if err != nil {
 		return err
@@ -174,18 +170,21 @@ func (d *Desk) renderReassign(w http.ResponseWriter, r *http.Request, who *visit
 			page.Staff = append(page.Staff, ui.Option{Value: s.ID, Label: label})
 		}
 	}
-	return d.pages.Render(w, r, ui.Page{Template: "reassign", Data: page, Status: status})
+	return d.pages.Render(w, r, ui.Page{Template: "reassign", Data: page, Form: form})
 }
 
 func (d *Desk) reassign(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
 	id := r.PathValue("id")
 	o, err := d.Service.ReassignOrder(r.Context(), actorOf(who), id, form.Get("assignee_id"))
 	if invalid(err) && form.Refuse(err) == nil {
-		return d.renderReassign(w, r, who, form, http.StatusUnprocessableEntity)
+		return d.renderReassign(w, r, who, form)
+	}
+	if err != nil {
+		return d.notMoved(w, r, err)
 	}
 	name := ""
-	if o != nil && o.Assignee != nil {
+	if o.Assignee != nil {
 		name = o.Assignee.Name
 	}
-	return d.finishMove(w, r, err, orderPath(id), ui.Done("desk.done.reassigned", "name", name))
+	return d.moved(w, r, orderPath(id), ui.Done("desk.done.reassigned", "name", name))
 }

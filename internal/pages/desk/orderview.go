@@ -10,7 +10,6 @@ import (
 	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
-	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/service"
 )
@@ -61,7 +60,7 @@ type indexGroup struct {
 
 // photoView is one photo of an order.
 type photoView struct {
-	Name         string
+	picture
 	Number       int // among all of the order, from 1
 	IndexCode    string
 	Round        int
@@ -70,18 +69,6 @@ type photoView struct {
 	Bytes        int64
 	OriginalName string
 }
-
-// Thumb is the address of the photo in lists.
-func (p photoView) Thumb() string { return photoPath(p.Name, string(imaging.Thumb)) }
-
-// Screen is the address of the photo in the size of a screen.
-func (p photoView) Screen() string { return photoPath(p.Name, string(imaging.Screen)) }
-
-// Deep is the address of the photo for deep zoom.
-func (p photoView) Deep() string { return deepPath(p.Name) }
-
-// Converted is the address of the photo for deep zoom in browsers that do not know its format; empty: all know it.
-func (p photoView) Converted() string { return convertedPath(p.Name) }
 
 // Facts is the address of what is known of the photo.
 func (p photoView) Facts() string { return "/desk/photos/" + p.Name + "/facts" }
@@ -92,22 +79,10 @@ type affectedIndex struct{ Code, Name string }
 // exampleView is an example picture of the catalog. One that lies elsewhere is linked: the pages of the desk load
 // nothing from other hosts.
 type exampleView struct {
-	Number int
-	URL    string
-	Name   string // of the managed file; empty: elsewhere
+	picture // without a name: elsewhere
+	Number  int
+	URL     string
 }
-
-// Thumb is the address of the example in lists.
-func (e exampleView) Thumb() string { return photoPath(e.Name, string(imaging.Thumb)) }
-
-// Screen is the address of the example in the size of a screen.
-func (e exampleView) Screen() string { return photoPath(e.Name, string(imaging.Screen)) }
-
-// Deep is the address of the example for deep zoom.
-func (e exampleView) Deep() string { return deepPath(e.Name) }
-
-// Converted is the address of the example in browsers that do not know its format; empty: all know it.
-func (e exampleView) Converted() string { return convertedPath(e.Name) }
 
 // unreadablePage is what is known of an order that cannot be read, for the administrator who is to cancel it. err is
 // why there is no orderPage; it stays so for everybody else.
@@ -190,8 +165,8 @@ func (v *orderPage) group(s *service.Service) {
 		}
 		file := v.Context.Files[p.Name]
 		g.Photos = append(g.Photos, photoView{
-			Name: p.Name, IndexCode: p.IndexCode, Round: p.Round, Width: file.Width, Height: file.Height, Bytes: file.Bytes,
-			OriginalName: file.OriginalName,
+			picture: picture{p.Name}, IndexCode: p.IndexCode, Round: p.Round, Width: file.Width, Height: file.Height,
+			Bytes: file.Bytes, OriginalName: file.OriginalName,
 		})
 	}
 	for _, x := range s.PhotoIndexes(v.Order) {
@@ -256,7 +231,10 @@ func (d *Desk) events(r *http.Request, v *orderPage) []timelineView {
 	l := ui.LocaleOf(r)
 	list := make([]timelineView, len(v.Timeline))
 	for i, e := range v.Timeline {
-		t := timelineView{At: e.At, Title: d.eventTitle(r, e.Event), Actor: e.Actor.Name}
+		t := timelineView{At: e.At, Title: e.Event, Actor: e.Actor.Name}
+		if key := "desk.event." + e.Event; d.Site.Messages.Has(key) {
+			t.Title = d.Site.T(r, key)
+		}
 		if e.Actor.Kind == access.BySystem {
 			t.Actor = d.Site.T(r, "desk.actor.system")
 		}
@@ -290,14 +268,6 @@ func (d *Desk) events(r *http.Request, v *orderPage) []timelineView {
 		list[len(list)-1-i] = t // the newest first
 	}
 	return list
-}
-
-func (d *Desk) eventTitle(r *http.Request, event string) string {
-	key := "desk.event." + event
-	if !d.Site.Messages.Has(key) {
-		return event
-	}
-	return d.Site.T(r, key)
 }
 
 func words(v any) []string {

@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"maps"
 	"net/http"
 
 	"github.com/assayhq/assay/internal/domain/photo"
@@ -11,19 +12,28 @@ import (
 // original is the size of a photo as it was uploaded, for deep zoom.
 const original = "original"
 
-// deepPath is where a photo can be looked at closely: the photo itself, or a converted one where hardly any browser
-// shows the format.
-func deepPath(name string) string {
-	if f, _ := photo.ParseName(name); f == photo.HEIC || f == photo.HEIF {
-		return photoPath(name, string(imaging.Full))
+// picture is a managed file as pages show it.
+type picture struct{ Name string }
+
+// Thumb is its address in lists.
+func (p picture) Thumb() string { return photoPath(p.Name, string(imaging.Thumb)) }
+
+// Screen is its address in the size of a screen.
+func (p picture) Screen() string { return photoPath(p.Name, string(imaging.Screen)) }
+
+// Deep is where it can be looked at closely: the photo itself, or a converted one where hardly any browser shows the
+// format.
+func (p picture) Deep() string {
+	if f, _ := photo.ParseName(p.Name); f == photo.HEIC || f == photo.HEIF {
+		return photoPath(p.Name, string(imaging.Full))
 	}
-	return photoPath(name, original)
+	return photoPath(p.Name, original)
 }
 
-// convertedPath is where a photo of a format that only newer browsers show is converted.
-func convertedPath(name string) string {
-	if f, _ := photo.ParseName(name); f == photo.AVIF {
-		return photoPath(name, string(imaging.Full))
+// Converted is where a photo of a format that only newer browsers show is converted; empty: all know it.
+func (p picture) Converted() string {
+	if f, _ := photo.ParseName(p.Name); f == photo.AVIF {
+		return photoPath(p.Name, string(imaging.Full))
 	}
 	return ""
 }
@@ -54,9 +64,7 @@ func (d *Desk) servePhoto(w http.ResponseWriter, r *http.Request, _ *visitor) er
 		return nil
 	}
 	clear(header) // nothing was written: the answer is a page
-	for key, values := range plain {
-		header[key] = values
-	}
+	maps.Copy(header, plain)
 	return d.Site.PhotoFailed(w, r, err)
 }
 

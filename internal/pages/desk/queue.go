@@ -217,18 +217,15 @@ func (d *Desk) queueTabs(r *http.Request, q *queueQuery, counts map[order.Status
 func (d *Desk) queueFilters(r *http.Request, v *queueView, q *queueQuery) {
 	snap, l := d.Service.Catalog(), ui.LocaleOf(r)
 	anything := ui.Option{Label: d.Site.T(r, "desk.queue.any")}
-	v.Brands, v.Categories, v.Statuses = []ui.Option{anything}, []ui.Option{anything}, []ui.Option{anything}
 	brands, _ := snap.Brands("", "") // fails for an unknown category only
-	for _, b := range brands {
-		v.Brands = append(v.Brands, ui.Option{Value: b.Code, Label: b.Name.In(l)})
-	}
+	v.Brands = ui.Options(brands, func(b *catalog.Brand) ui.Option {
+		return ui.Option{Value: b.Code, Label: b.Name.In(l)}
+	}, anything)
 	categories, _ := snap.Categories("") // fails for an unknown brand only
-	for _, c := range categories {
-		v.Categories = append(v.Categories, ui.Option{Value: c.Code, Label: c.Name.In(l)})
-	}
-	for _, s := range q.tab.statuses {
-		v.Statuses = append(v.Statuses, ui.Option{Value: string(s), Label: d.Site.T(r, "ui.status."+string(s))})
-	}
+	v.Categories = ui.Options(categories, func(c *catalog.Category) ui.Option {
+		return ui.Option{Value: c.Code, Label: c.Name.In(l)}
+	}, anything)
+	v.Statuses = ui.Words(d.Site, r, "ui.status.", q.tab.statuses, anything)
 }
 
 // takeNext claims the order that is due first among those that the queue shows.

@@ -25,13 +25,8 @@ type requestView struct {
 
 // requestIndex is an index that may be asked for. The names of its fields end in its code.
 type requestIndex struct {
-	Code     string
-	Name     text.Text
-	Required bool
-	Limit    int
-	Photos   []photoView
-	Examples []exampleView
-	Errors   map[string]string
+	indexGroup
+	Errors map[string]string
 }
 
 func (d *Desk) showRequest(w http.ResponseWriter, r *http.Request, who *visitor) error {
@@ -60,14 +55,13 @@ func (d *Desk) renderRequest(
 	snap := d.Service.Catalog()
 	page := &requestView{orderPage: v, Form: form, Conditions: snap.Conditions(), Requirements: snap.Requirements()}
 	for _, g := range v.Groups {
-		page.Indexes = append(page.Indexes, requestIndex{
-			Code: g.Code, Name: g.Name, Required: g.Required, Limit: max(1, g.Limit), Photos: g.Photos, Examples: g.Examples,
-		})
+		index := requestIndex{indexGroup: *g}
+		index.Limit = max(1, g.Limit)
+		page.Indexes = append(page.Indexes, index)
 	}
 	for _, x := range v.Without {
 		page.Indexes = append(page.Indexes, requestIndex{
-			Code: x.Code, Name: x.Name, Required: x.Required,
-			Limit: x.PhotoLimit,
+			indexGroup: indexGroup{Code: x.Code, Name: x.Name, Required: x.Required, Limit: x.PhotoLimit},
 		})
 	}
 	page.explain(d, r, refusal)
@@ -145,7 +139,7 @@ func (d *Desk) previewRequest(w http.ResponseWriter, r *http.Request, who *visit
 		return d.renderRequest(w, r, who, form, err, http.StatusUnprocessableEntity)
 	}
 	if err != nil {
-		return d.finishMove(w, r, err, "", ui.Flash{})
+		return d.notMoved(w, r, err)
 	}
 	v, err := d.orderPage(r, who, after.ID)
 	if err != nil {
@@ -169,7 +163,7 @@ func (d *Desk) sendRequest(w http.ResponseWriter, r *http.Request, who *visitor,
 		return d.renderRequest(w, r, who, form, err, http.StatusUnprocessableEntity)
 	}
 	if err != nil {
-		return d.finishMove(w, r, err, "", ui.Flash{})
+		return d.notMoved(w, r, err)
 	}
 	return d.redirectNext(w, r, who, form, ui.Done("desk.done.requested", "number", o.Number))
 }

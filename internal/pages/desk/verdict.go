@@ -113,26 +113,26 @@ func (d *Desk) prepareVerdict(w http.ResponseWriter, r *http.Request, who *visit
 	case err == nil:
 		return d.Site.Redirect(w, r, orderPath(id)+"/verdict")
 	case invalid(err):
-		return d.refuseVerdict(w, r, who, draft, err)
-	case errors.Is(err, order.DraftChanged):
-		return d.refuseOlder(w, r, who, draft)
+		return d.refuseVerdict(w, r, who, draft, verdictForm{Errors: d.problems(r, err)}, http.StatusUnprocessableEntity)
+	case errors.Is(err, order.DraftChanged): // sending it again replaces that draft
+		return d.refuseVerdict(w, r, who, draft, verdictForm{Older: true}, http.StatusConflict)
 	}
-	return d.finishMove(w, r, err, "", ui.Flash{})
+	return d.notMoved(w, r, err)
 }
 
 // refuseVerdict shows the order again with what was entered and what is wrong with it.
 func (d *Desk) refuseVerdict(
-	w http.ResponseWriter, r *http.Request, who *visitor, draft *order.VerdictDraft, err error,
+	w http.ResponseWriter, r *http.Request, who *visitor, draft *order.VerdictDraft, wrong verdictForm, status int,
 ) error {
-	v, lookErr := d.orderPage(r, who, r.PathValue("id"))
-	if lookErr != nil {
-		return lookErr
+	v, err := d.orderPage(r, who, r.PathValue("id"))
+	if err != nil {
+		return err
 	}
 	v.Verdict = d.newVerdictForm(v.Classification.CategoryCode, &order.KeptDraft{
 		VerdictDraft: *draft, Version: v.Draft.Version,
 	})
-	v.Verdict.Errors = d.problems(r, err)
-	return d.pages.Render(w, r, ui.Page{Template: "order", Data: v, Wide: true, Status: http.StatusUnprocessableEntity})
+	v.Verdict.Errors, v.Verdict.Older = wrong.Errors, wrong.Older
+	return d.pages.Render(w, r, ui.Page{Template: "order", Data: v, Wide: true, Status: status})
 }
 
 // problems returns what is wrong by field, in the language of the page. An element of a list is its list.

@@ -1,8 +1,6 @@
 package portal
 
 import (
-	"bytes"
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
@@ -119,11 +117,7 @@ func (p *Portal) showDelivery(w http.ResponseWriter, r *http.Request, who *visit
 	}
 	v := deliveryView{
 		place: p.place(r, who, "/deliveries"), Delivery: d, Attempts: attempts,
-		Exact: string(d.Body), Readable: string(d.Body), Ended: d.Status != webhook.Pending,
-	}
-	var b bytes.Buffer
-	if json.Indent(&b, d.Body, "", "  ") == nil {
-		v.Readable = b.String()
+		Exact: string(d.Body), Readable: ui.IndentedJSON(d.Body), Ended: d.Status != webhook.Pending,
 	}
 	if len(attempts) > 0 {
 		v.Curl = replay(attempts[len(attempts)-1].Headers, v.Exact)

@@ -42,7 +42,9 @@ func (p *Portal) showSandbox(w http.ResponseWriter, r *http.Request, who *visito
 	return p.renderSandbox(w, r, who, &sandboxView{Form: form}, form)
 }
 
-func (p *Portal) renderSandbox(w http.ResponseWriter, r *http.Request, who *visitor, v *sandboxView, form *ui.Form) error {
+func (p *Portal) renderSandbox(
+	w http.ResponseWriter, r *http.Request, who *visitor, v *sandboxView, form *ui.Form,
+) error {
 	v.place = p.place(r, who, "/sandbox")
 	v.Switch = nil // there is no sandbox in Live
 	actor := who.actor()

@@ -68,7 +68,7 @@ func (p *Pages) confirmPage(r *http.Request, who *Visitor, form *ui.Form, next s
 		v.Here = v.Origin
 	}
 	v.Proof.Code, err = p.SignIn.HasSecondFactor(r.Context(), who.ID)
-	return ui.Page{Template: "confirm", Data: v}, err
+	return ui.Page{Template: "confirm", Data: v, Form: form}, err
 }
 
 func (p *Pages) showConfirm(w http.ResponseWriter, r *http.Request, who *Visitor) error {
@@ -104,5 +104,5 @@ func (p *Pages) confirmed(
 	if err != nil {
 		return err
 	}
-	return p.refuse(w, r, page, form, passwordField, refusal)
+	return p.refuse(w, r, page, passwordField, refusal)
 }

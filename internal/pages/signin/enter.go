@@ -29,7 +29,7 @@ type signInView struct {
 }
 
 func (p *Pages) signInPage(form *ui.Form, next string) ui.Page {
-	return ui.Page{Template: "signin", Data: signInView{at: p.at(), Form: form, Next: next}}
+	return ui.Page{Template: "signin", Data: signInView{at: p.at(), Form: form, Next: next}, Form: form}
 }
 
 func (p *Pages) showSignIn(w http.ResponseWriter, r *http.Request) error {
@@ -44,15 +44,11 @@ func (p *Pages) showSignIn(w http.ResponseWriter, r *http.Request) error {
 	return p.pages.Render(w, r, p.signInPage(ui.NewForm(), next))
 }
 
-func (p *Pages) signIn(w http.ResponseWriter, r *http.Request) error {
-	form, err := ui.ReadEntryForm(w, r)
-	if err != nil {
-		return err
-	}
+func (p *Pages) signIn(w http.ResponseWriter, r *http.Request, form *ui.Form) error {
 	next := ui.SafeNext(form.Get("next"), p.base)
 	userID, owesCode, err := p.SignIn.Password(r.Context(), form.Get("email"), form.Raw("password"), p.Guard.Origin(r))
 	if err != nil {
-		return p.refuse(w, r, p.signInPage(form, next), form, "", err)
+		return p.refuse(w, r, p.signInPage(form, next), "", err)
 	}
 	if owesCode {
 		return p.askForCode(w, r, userID, next, withPassword)
@@ -71,7 +67,7 @@ func (p *Pages) askForCode(w http.ResponseWriter, r *http.Request, userID, next 
 }
 
 func (p *Pages) codePage(form *ui.Form) ui.Page {
-	return ui.Page{Template: "code", Data: signInView{at: p.at(), Form: form}}
+	return ui.Page{Template: "code", Data: signInView{at: p.at(), Form: form}, Form: form}
 }
 
 func (p *Pages) showCode(w http.ResponseWriter, r *http.Request) error {
@@ -85,11 +81,7 @@ func (p *Pages) showCode(w http.ResponseWriter, r *http.Request) error {
 	return p.pages.Render(w, r, p.codePage(ui.NewForm()))
 }
 
-func (p *Pages) giveCode(w http.ResponseWriter, r *http.Request) error {
-	form, err := ui.ReadEntryForm(w, r)
-	if err != nil {
-		return err
-	}
+func (p *Pages) giveCode(w http.ResponseWriter, r *http.Request, form *ui.Form) error {
 	userID, method, next, err := p.step(r)
 	if err != nil {
 		return err
@@ -98,7 +90,7 @@ func (p *Pages) giveCode(w http.ResponseWriter, r *http.Request) error {
 		return p.Site.Redirect(w, r, p.base+"/sign-in", ui.Note("signin.again"))
 	}
 	if err := p.SignIn.Code(r.Context(), userID, form.Get("code"), p.Guard.Origin(r)); err != nil {
-		return p.refuse(w, r, p.codePage(form), form, "", err)
+		return p.refuse(w, r, p.codePage(form), "", err)
 	}
 	return p.begin(w, r, userID, next, ui.Entrance{Factor: true, Method: method})
 }
@@ -159,16 +151,12 @@ func (p *Pages) passkeyChallenge(w http.ResponseWriter, r *http.Request) error {
 	return json.NewEncoder(w).Encode(challengeView{Options: c.Options, Ceremony: c.Sealed})
 }
 
-func (p *Pages) signInWithPasskey(w http.ResponseWriter, r *http.Request) error {
-	form, err := ui.ReadEntryForm(w, r)
-	if err != nil {
-		return err
-	}
+func (p *Pages) signInWithPasskey(w http.ResponseWriter, r *http.Request, form *ui.Form) error {
 	next := ui.SafeNext(form.Get("next"), p.base)
 	browser, _ := p.Site.Signed(r, p.browserCookie()) // nobody has a challenge of no browser
 	userID, err := p.SignIn.Passkey(r.Context(), browser, form.Get("ceremony"), form.Get("answer"), p.Guard.Origin(r))
 	if err != nil {
-		return p.refuse(w, r, p.signInPage(form, next), form, "", err)
+		return p.refuse(w, r, p.signInPage(form, next), "", err)
 	}
 	return p.begin(w, r, userID, next, withFactor)
 }

@@ -49,7 +49,7 @@ func (p *Pages) factorPage(r *http.Request, who *Visitor, e *auth.Enrolment, for
 		return ui.Page{}, err
 	}
 	required, err := p.Guard.FactorNeeded(r.Context(), who.Session)
-	return ui.Page{Template: "second_factor", Data: factorView{
+	return ui.Page{Template: "second_factor", Form: form, Data: factorView{
 		at: p.at(), Proof: proof, Required: required, Email: who.Email, Form: form, Secret: e.Secret, Sealed: e.Sealed,
 		QR: code,
 	}}, err
@@ -86,7 +86,7 @@ func (p *Pages) confirmSecondFactor(w http.ResponseWriter, r *http.Request, who 
 		if pageErr != nil {
 			return pageErr
 		}
-		return p.refuse(w, r, page, form, "password", err)
+		return p.refuse(w, r, page, "password", err)
 	}
 	return p.showCodes(w, r, codes)
 }

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/pages/ui"
 	auth "github.com/assayhq/assay/internal/service/signin"
 )
@@ -19,7 +20,7 @@ type forgotView struct {
 }
 
 func (p *Pages) forgotPage(form *ui.Form, sent bool) ui.Page {
-	return ui.Page{Template: "forgot", Data: forgotView{at: p.at(), Form: form, Sent: sent}}
+	return ui.Page{Template: "forgot", Data: forgotView{at: p.at(), Form: form, Sent: sent}, Form: form}
 }
 
 func (p *Pages) showForgot(w http.ResponseWriter, r *http.Request) error {
@@ -40,7 +41,7 @@ func (p *Pages) forgot(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if err := p.SignIn.RequestReset(r.Context(), form.Get("email"), p.Guard.Origin(r)); err != nil {
-		return p.refuse(w, r, p.forgotPage(form, false), form, "", err)
+		return p.refuse(w, r, p.forgotPage(form, false), "", err)
 	}
 	return p.pages.Render(w, r, p.forgotPage(nil, true))
 }
@@ -59,7 +60,7 @@ var linkPages = map[access.LinkKind]string{
 }
 
 func (p *Pages) linkPage(l *access.Link, token string, form *ui.Form) ui.Page {
-	return ui.Page{Template: linkPages[l.Kind], Data: linkView{at: p.at(), Link: l, Form: form, Token: token}}
+	return ui.Page{Template: linkPages[l.Kind], Form: form, Data: linkView{at: p.at(), Link: l, Form: form, Token: token}}
 }
 
 // linkGone says that a link cannot be used any more, if that is what is wrong.
@@ -70,34 +71,21 @@ func (p *Pages) linkGone(w http.ResponseWriter, r *http.Request, err error) erro
 	return p.pages.Render(w, r, ui.Page{Template: "link_gone", Status: http.StatusNotFound, Data: p.at()})
 }
 
-func (p *Pages) showLink(w http.ResponseWriter, r *http.Request, kind access.LinkKind) error {
-	token := r.URL.Query().Get("token")
-	l, err := p.SignIn.Link(r.Context(), kind, token)
-	if err != nil {
-		return p.linkGone(w, r, err)
+// showLink is the page that links of a kind lead to.
+func (p *Pages) showLink(kind access.LinkKind) httpx.Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		token := r.URL.Query().Get("token")
+		l, err := p.SignIn.Link(r.Context(), kind, token)
+		if err != nil {
+			return p.linkGone(w, r, err)
+		}
+		w.Header().Set("Referrer-Policy", "no-referrer") // the address is a secret
+		return p.pages.Render(w, r, p.linkPage(l, token, ui.NewForm()))
 	}
-	w.Header().Set("Referrer-Policy", "no-referrer") // the address is a secret
-	return p.pages.Render(w, r, p.linkPage(l, token, ui.NewForm()))
-}
-
-func (p *Pages) showJoin(w http.ResponseWriter, r *http.Request) error {
-	return p.showLink(w, r, access.Invitation)
-}
-
-func (p *Pages) showReset(w http.ResponseWriter, r *http.Request) error {
-	return p.showLink(w, r, access.PasswordReset)
-}
-
-func (p *Pages) showEmail(w http.ResponseWriter, r *http.Request) error {
-	return p.showLink(w, r, access.EmailChange)
 }
 
 // confirmEmail makes an address that of a user, with a click: programs that look through mail open links, too.
-func (p *Pages) confirmEmail(w http.ResponseWriter, r *http.Request) error {
-	form, err := ui.ReadEntryForm(w, r)
-	if err != nil {
-		return err
-	}
+func (p *Pages) confirmEmail(w http.ResponseWriter, r *http.Request, form *ui.Form) error {
 	if err := p.SignIn.ConfirmEmail(r.Context(), form.Get("token"), p.Guard.Origin(r)); err != nil {
 		return p.linkGone(w, r, err)
 	}
@@ -106,19 +94,14 @@ func (p *Pages) confirmEmail(w http.ResponseWriter, r *http.Request) error {
 
 // useLink takes the new password of somebody who came with a link and hands it to use.
 func (p *Pages) useLink(
-	w http.ResponseWriter, r *http.Request, kind access.LinkKind, use func(token, password string) error,
+	w http.ResponseWriter, r *http.Request, form *ui.Form, kind access.LinkKind, use func(token, password string) error,
 ) error {
-	form, err := ui.ReadEntryForm(w, r)
-	if err != nil {
-		return err
-	}
 	token := form.Get("token")
 	l, err := p.SignIn.Link(r.Context(), kind, token)
 	if err != nil {
 		return p.linkGone(w, r, err)
 	}
 	page := p.linkPage(l, token, form)
-	page.Status = http.StatusUnprocessableEntity
 	if checkPassword(form); !form.OK() {
 		return p.pages.Render(w, r, page)
 	}
@@ -127,7 +110,7 @@ func (p *Pages) useLink(
 	case errors.Is(err, auth.LinkUnusable):
 		return p.linkGone(w, r, err)
 	case err != nil:
-		return p.refuse(w, r, page, form, "", err)
+		return p.refuse(w, r, page, "", err)
 	}
 	return nil
 }
@@ -145,8 +128,8 @@ func checkPassword(form *ui.Form) {
 	}
 }
 
-func (p *Pages) join(w http.ResponseWriter, r *http.Request) error {
-	return p.useLink(w, r, access.Invitation, func(token, password string) error {
+func (p *Pages) join(w http.ResponseWriter, r *http.Request, form *ui.Form) error {
+	return p.useLink(w, r, form, access.Invitation, func(token, password string) error {
 		userID, err := p.SignIn.AcceptInvitation(r.Context(), token, password, p.Guard.Origin(r))
 		if err != nil {
 			return err
@@ -158,8 +141,8 @@ func (p *Pages) join(w http.ResponseWriter, r *http.Request) error {
 // resetCookieLife is how long somebody who has chosen a new password with a link may remove the passkeys that stay.
 const resetCookieLife = 15 * time.Minute
 
-func (p *Pages) reset(w http.ResponseWriter, r *http.Request) error {
-	return p.useLink(w, r, access.PasswordReset, func(token, password string) error {
+func (p *Pages) reset(w http.ResponseWriter, r *http.Request, form *ui.Form) error {
+	return p.useLink(w, r, form, access.PasswordReset, func(token, password string) error {
 		who, err := p.SignIn.ResetPassword(r.Context(), token, password, p.Guard.Origin(r))
 		if err != nil {
 			return err
@@ -214,11 +197,7 @@ func (p *Pages) showPasskeysAfterReset(w http.ResponseWriter, r *http.Request) e
 }
 
 // removePasskeysAfterReset removes the passkey that was chosen, or all.
-func (p *Pages) removePasskeysAfterReset(w http.ResponseWriter, r *http.Request) error {
-	form, err := ui.ReadEntryForm(w, r)
-	if err != nil {
-		return err
-	}
+func (p *Pages) removePasskeysAfterReset(w http.ResponseWriter, r *http.Request, form *ui.Form) error {
 	userID, err := p.afterResetOf(r)
 	if err != nil {
 		return err

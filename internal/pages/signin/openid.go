@@ -60,7 +60,7 @@ func (p *Pages) finishOpenID(w http.ResponseWriter, r *http.Request) error {
 
 // refuseOpenID shows the page to sign in, as if it had been asked for: nothing of what came from the provider is in it.
 func (p *Pages) refuseOpenID(w http.ResponseWriter, r *http.Request, next string, err error) error {
-	plain, form := r.Clone(r.Context()), ui.NewForm()
+	plain := r.Clone(r.Context())
 	plain.URL = &url.URL{Path: p.base + "/sign-in"}
-	return p.refuse(w, plain, p.signInPage(form, next), form, "", err)
+	return p.refuse(w, plain, p.signInPage(ui.NewForm(), next), "", err)
 }

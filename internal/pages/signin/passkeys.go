@@ -1,6 +1,7 @@
 package signin
 
 import (
+	"cmp"
 	"net/http"
 
 	"github.com/assayhq/assay/internal/domain/access"
@@ -49,7 +50,7 @@ func (p *Pages) passkeyPage(
 	r *http.Request, who *Visitor, k *access.Passkey, rename, remove *ui.Form,
 ) (ui.Page, error) {
 	proof, err := p.proofView(r, who)
-	return ui.Page{Template: "passkey", Data: passkeyView{
+	return ui.Page{Template: "passkey", Form: cmp.Or(remove, rename), Data: passkeyView{
 		at: p.at(), Proof: proof, Passkey: k, Rename: rename, Remove: remove,
 	}}, err
 }
@@ -62,10 +63,7 @@ func (p *Pages) refusePasskey(
 	if err != nil {
 		return err
 	}
-	if remove != nil {
-		return p.refuse(w, r, page, remove, "password", refusal)
-	}
-	return p.refuse(w, r, page, rename, "", refusal)
+	return p.refuse(w, r, page, "password", refusal)
 }
 
 func (p *Pages) showPasskey(w http.ResponseWriter, r *http.Request, who *Visitor) error {

@@ -33,13 +33,13 @@ type settingsView struct {
 }
 
 func (p *Pages) showSettings(w http.ResponseWriter, r *http.Request, who *Visitor) error {
-	return p.renderSettings(w, r, who, new(settingsView), http.StatusOK)
+	return p.renderSettings(w, r, who, new(settingsView), nil)
 }
 
-func (p *Pages) settingsPage(r *http.Request, who *Visitor, v *settingsView) (ui.Page, error) {
+func (p *Pages) settingsPage(r *http.Request, who *Visitor, v *settingsView, form *ui.Form) (ui.Page, error) {
 	v.at, v.Visitor, v.Address, v.About = p.at(), who, p.SignIn.Host.Address(), p.About(r, who)
 	v.ChangeEmail, v.HasToken = p.ChangeEmail, p.NewToken != nil
-	page := ui.Page{Template: "settings", Data: v}
+	page := ui.Page{Template: "settings", Data: v, Form: form}
 	var err error
 	if v.Proof, err = p.proofView(r, who); err != nil {
 		return page, err
@@ -60,14 +60,14 @@ func (p *Pages) settingsPage(r *http.Request, who *Visitor, v *settingsView) (ui
 	return page, err
 }
 
-func (p *Pages) renderSettings(w http.ResponseWriter, r *http.Request, who *Visitor, v *settingsView,
-	status int,
+// renderSettings shows the settings; form is that one of them that was sent.
+func (p *Pages) renderSettings(
+	w http.ResponseWriter, r *http.Request, who *Visitor, v *settingsView, form *ui.Form,
 ) error {
-	page, err := p.settingsPage(r, who, v)
+	page, err := p.settingsPage(r, who, v, form)
 	if err != nil {
 		return err
 	}
-	page.Status = status
 	return p.pages.Render(w, r, page)
 }
 
@@ -75,17 +75,17 @@ func (p *Pages) renderSettings(w http.ResponseWriter, r *http.Request, who *Visi
 func (p *Pages) refuseSettings(
 	w http.ResponseWriter, r *http.Request, who *Visitor, v *settingsView, form *ui.Form, field string, refusal error,
 ) error {
-	page, err := p.settingsPage(r, who, v)
+	page, err := p.settingsPage(r, who, v, form)
 	if err != nil {
 		return err
 	}
-	return p.refuse(w, r, page, form, field, refusal)
+	return p.refuse(w, r, page, field, refusal)
 }
 
 func (p *Pages) changePassword(w http.ResponseWriter, r *http.Request, who *Visitor, form *ui.Form) error {
 	v := &settingsView{Password: form}
 	if checkPassword(form); !form.OK() {
-		return p.renderSettings(w, r, who, v, http.StatusUnprocessableEntity)
+		return p.renderSettings(w, r, who, v, form)
 	}
 	err := p.SignIn.ChangePassword(
 		r.Context(), who.Person, proofIn(form, "password"), form.Raw("new_password"), who.Session.ID, who.Origin)
@@ -112,14 +112,14 @@ func (p *Pages) newToken(w http.ResponseWriter, r *http.Request, who *Visitor, f
 	v := &settingsView{Token: form}
 	networks := form.Networks("networks")
 	if !form.OK() {
-		return p.renderSettings(w, r, who, v, http.StatusUnprocessableEntity)
+		return p.renderSettings(w, r, who, v, form)
 	}
 	var err error
 	v.NewToken, err = p.NewToken(r.Context(), who.ID, proofIn(form, "token_password"), networks, who.Origin)
 	if err != nil {
 		return p.refuseSettings(w, r, who, v, form, "token_password", err)
 	}
-	return p.renderSettings(w, r, who, v, http.StatusOK)
+	return p.renderSettings(w, r, who, v, form)
 }
 
 func (p *Pages) endSession(w http.ResponseWriter, r *http.Request, who *Visitor) error {

@@ -87,6 +87,17 @@ func Signed[U interface{ Person() *access.Person }](
 	}
 }
 
+// withForm adapts a handler that is open to everybody and is given the form of the request.
+func withForm(h func(w http.ResponseWriter, r *http.Request, form *ui.Form) error) httpx.Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		form, err := ui.ReadEntryForm(w, r)
+		if err != nil {
+			return err
+		}
+		return h(w, r, form)
+	}
+}
+
 // Routes lists all pages.
 func (p *Pages) Routes() []Route {
 	var routes []Route
@@ -103,11 +114,11 @@ func (p *Pages) Routes() []Route {
 		signed("POST", path, ui.WithForm(h))
 	}
 	open("GET", "/sign-in", p.showSignIn)
-	open("POST", "/sign-in", p.signIn)
+	open("POST", "/sign-in", withForm(p.signIn))
 	open("GET", "/sign-in/code", p.showCode)
-	open("POST", "/sign-in/code", p.giveCode)
+	open("POST", "/sign-in/code", withForm(p.giveCode))
 	open("GET", "/sign-in/passkey", p.toSignIn)
-	open("POST", "/sign-in/passkey", p.signInWithPasskey)
+	open("POST", "/sign-in/passkey", withForm(p.signInWithPasskey))
 	open("POST", "/sign-in/passkey/challenge", p.passkeyChallenge)
 	if p.Audience == access.Desk {
 		open("GET", "/sign-in/openid", p.beginOpenID)
@@ -116,12 +127,12 @@ func (p *Pages) Routes() []Route {
 	open("POST", "/sign-out", p.signOut)
 	open("GET", "/forgot", p.showForgot)
 	open("POST", "/forgot", p.forgot)
-	open("GET", "/join", p.showJoin)
-	open("POST", "/join", p.join)
-	open("GET", "/reset", p.showReset)
-	open("POST", "/reset", p.reset)
+	open("GET", "/join", p.showLink(access.Invitation))
+	open("POST", "/join", withForm(p.join))
+	open("GET", "/reset", p.showLink(access.PasswordReset))
+	open("POST", "/reset", withForm(p.reset))
 	open("GET", "/reset/passkeys", p.showPasskeysAfterReset)
-	open("POST", "/reset/passkeys", p.removePasskeysAfterReset)
+	open("POST", "/reset/passkeys", withForm(p.removePasskeysAfterReset))
 
 	signed("GET", "", p.showSettings)
 	signed("GET", "/confirm", p.showConfirm)
@@ -131,8 +142,8 @@ func (p *Pages) Routes() []Route {
 	form("/password", p.changePassword)
 	if p.ChangeEmail {
 		form("/email", p.changeEmail)
-		open("GET", "/email", p.showEmail)
-		open("POST", "/email", p.confirmEmail)
+		open("GET", "/email", p.showLink(access.EmailChange))
+		open("POST", "/email", withForm(p.confirmEmail))
 	}
 	if p.NewToken != nil {
 		form("/token", p.newToken)
@@ -179,12 +190,10 @@ func (p *Pages) at() at {
 	return here
 }
 
-// refuse shows a form again. Too many attempts are said as such, with the time to wait. passwordField is the field in
-// which the current password was given; empty: at sign-in, where everything about a refusal is one message.
-func (p *Pages) refuse(
-	w http.ResponseWriter, r *http.Request, page ui.Page, form *ui.Form, passwordField string, err error,
-) error {
-	page.Status = http.StatusUnprocessableEntity
+// refuse shows a page with its form again. Too many attempts are said as such, with the time to wait. passwordField is
+// the field of the current password; empty: at sign-in, where everything about a refusal is one message.
+func (p *Pages) refuse(w http.ResponseWriter, r *http.Request, page ui.Page, passwordField string, err error) error {
+	form := page.Form
 	f, ok := errors.AsType[*fault.Error](err)
 	switch {
 	case !ok:

@@ -157,7 +157,7 @@ func (f *Form) OK() bool { return len(f.errors) == 0 && f.alert == nil }
 //	}
 func (f *Form) Refuse(err error) error {
 	e, ok := errors.AsType[*fault.Error](err)
-	if !ok || e == nil {
+	if !ok || e == nil || e.Code == access.ApprovalRequested.Code { // which is told on a page of its own
 		return err
 	}
 	switch e.Kind {

@@ -2,11 +2,14 @@ package ui
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"html"
 	"html/template"
+	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/assayhq/assay/internal/domain/order"
@@ -97,6 +100,15 @@ func number(v any) (string, error) {
 		return group(n), nil
 	}
 	return "", fmt.Errorf("number wants an int or int64, not %T", v)
+}
+
+// IndentedJSON writes JSON for people; what is no JSON stays as it is.
+func IndentedJSON(body []byte) string {
+	var b bytes.Buffer
+	if json.Indent(&b, body, "", "  ") != nil {
+		return string(body)
+	}
+	return b.String()
 }
 
 // dict makes a map of pairs, to give several things to a template.
@@ -244,6 +256,16 @@ type Pager struct {
 	Limit int
 	Total int64
 	URL   *url.URL
+}
+
+// NewPager returns the pager of a list at the page that a request asks for; what is no number is the first.
+func NewPager(r *http.Request, limit int) Pager {
+	const most = 1_000_000_000
+	n, err := strconv.Atoi(r.URL.Query().Get("page"))
+	if err != nil || n < 1 || n > most {
+		n = 1
+	}
+	return Pager{Page: n, Limit: limit, URL: r.URL}
 }
 
 // pagerView is a pager as the template shows it.

@@ -108,7 +108,7 @@ func send(w http.ResponseWriter, status int, body []byte) error {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a client that is gone is no failure
+	_, _ = w.Write(body) //nolint:gosec // escaped by a template; a client that is gone is no failure
 	return nil
 }
 
