@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"mime"
 	"net/http"
 	"path"
@@ -84,13 +85,8 @@ func zip(contentType string, content []byte) []byte {
 
 // seal computes the hash when all files are there.
 func (a *assets) seal() {
-	names := make([]string, 0, len(a.files))
-	for name := range a.files {
-		names = append(names, name)
-	}
-	slices.Sort(names)
 	h := sha256.New()
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(a.files)) {
 		sum := sha256.Sum256(a.files[name].content)
 		fmt.Fprintf(h, "%s %x\n", name, sum)
 	}

@@ -4,8 +4,13 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"net/http"
 	"strconv"
 	"strings"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/text"
 )
 
 // Chart is figures drawn as SVG by the server. It can be read without seeing it: it has a title, a description, a title
@@ -26,11 +31,10 @@ type Chart struct {
 // ChartKind is how figures are drawn.
 type ChartKind string
 
-// The kinds. A spark is a small line without axes, to stand beside a figure.
+// The kinds.
 const (
 	Lines ChartKind = "lines"
 	Bars  ChartKind = "bars"
-	Spark ChartKind = "spark"
 )
 
 // Series is one row of figures. A figure that is not a number is a gap.
@@ -44,7 +48,6 @@ const (
 	chartWidth, chartHeight = 560.0, 230.0
 	chartLeft, chartRight   = 44.0, 6.0
 	chartTop, chartBottom   = 12.0, 30.0
-	sparkWidth, sparkHeight = 120.0, 32.0
 	chartTicks              = 4
 	maxLabels               = 10
 	maxColours              = 6
@@ -87,10 +90,6 @@ func (f *functions) chart(c *Chart) (template.HTML, error) {
 		Right: chartWidth - chartRight,
 	}
 	switch c.Kind {
-	case Spark:
-		v.Width, v.Height = sparkWidth, sparkHeight
-		v.spark()
-		return f.component("ui-spark", v)
 	case Bars:
 		v.axes()
 		v.bars()
@@ -155,7 +154,7 @@ func (v *chartView) axes() {
 	} else {
 		v.scale(step)
 	}
-	for i := 0; float64(i)*step <= v.max()+1e-9; i++ {
+	for i := 0; float64(i)*step <= v.Max+1e-9; i++ {
 		value := float64(i) * step
 		v.Grid = append(v.Grid, chartTick{At: px(v.y(value)), Label: figure(value)})
 	}
@@ -173,8 +172,6 @@ func (v *chartView) scale(step float64) {
 	c.Max = max(step, step*math.Ceil(c.top()/step-1e-9))
 	v.Chart = &c
 }
-
-func (v *chartView) max() float64 { return v.Max }
 
 func (v *chartView) y(value float64) float64 {
 	return chartHeight - chartBottom - min(1, max(0, value/v.Max))*(chartHeight-chartTop-chartBottom)
@@ -236,34 +233,6 @@ func (v *chartView) bars() {
 	}
 }
 
-func (v *chartView) spark() {
-	if len(v.Series) == 0 {
-		return
-	}
-	values := v.Series[0].Values
-	most := 0.0
-	for _, value := range values {
-		if !math.IsNaN(value) {
-			most = max(most, value)
-		}
-	}
-	if most == 0 {
-		most = 1
-	}
-	var b strings.Builder
-	pen := "M"
-	for i, value := range values {
-		if math.IsNaN(value) {
-			pen = "M"
-			continue
-		}
-		x := 2 + float64(i)*(sparkWidth-4)/float64(max(1, len(values)-1))
-		b.WriteString(pen + px(x) + " " + px(sparkHeight-3-value/most*(sparkHeight-6)))
-		pen = "L"
-	}
-	v.Shapes = []chartShape{{Class: colour(0), Path: b.String()}}
-}
-
 // table is the figures as rows: a label and one figure of each series.
 func (v *chartView) table() {
 	for i, label := range v.Labels {
@@ -314,4 +283,51 @@ func figure(v float64) string {
 		return group(int64(r))
 	}
 	return strconv.FormatFloat(r, 'f', 1, 64)
+}
+
+// DayCharts makes charts over days, with texts of the area: <area>.chart.<name>.title and .text.
+type DayCharts[D any] struct {
+	Site *Site
+	R    *http.Request
+	Area string
+	Days []D
+	Date func(*D) time.Time
+}
+
+// T returns a text in the visitor's language.
+func (d *DayCharts[D]) T(key string, args ...any) string { return d.Site.T(d.R, key, args...) }
+
+// Chart returns a chart over the days; args are those of its title.
+func (d *DayCharts[D]) Chart(kind ChartKind, name string, args ...any) *Chart {
+	layout := "2 Jan"
+	if LocaleOf(d.R) == text.Japanese {
+		layout = "1/2"
+	}
+	key := d.Area + ".chart." + name
+	c := &Chart{Kind: kind, Title: d.T(key+".title", args...), Text: d.T(key + ".text")}
+	for i := range d.Days {
+		c.Labels = append(c.Labels, d.Date(&d.Days[i]).Format(layout))
+	}
+	return c
+}
+
+// Series adds a figure of each day.
+func (d *DayCharts[D]) Series(c *Chart, name string, value func(*D) float64) {
+	s := Series{Name: name, Values: make([]float64, len(d.Days))}
+	for i := range d.Days {
+		s.Values[i] = value(&d.Days[i])
+	}
+	c.Series = append(c.Series, s)
+}
+
+// Results adds how the orders of each day ended, one figure above the other, in an order that suits the colours.
+func (d *DayCharts[D]) Results(c *Chart, count func(day *D, result string) int64) {
+	c.Stack = true
+	add := func(name, result string) {
+		d.Series(c, name, func(day *D) float64 { return float64(count(day, result)) })
+	}
+	for _, o := range []order.Outcome{order.Authentic, order.UnableToVerify, order.Fake, order.Canceled} {
+		add(o.Label().In(LocaleOf(d.R)), string(o))
+	}
+	add(d.T("ui.status.error"), string(order.Failed))
 }

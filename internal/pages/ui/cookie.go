@@ -22,33 +22,30 @@ func (s *Site) cookieName(r *http.Request, name string) string {
 	return name
 }
 
-func (s *Site) setCookie(w http.ResponseWriter, r *http.Request, name, value string, maxAge time.Duration,
-	site http.SameSite,
-) {
+// setCookie keeps a value in the browser; an empty one is forgotten.
+func (s *Site) setCookie(w http.ResponseWriter, r *http.Request, name, value string, maxAge time.Duration) {
 	age := int(maxAge / time.Second)
 	if value == "" {
 		age = -1
 	}
 	http.SetCookie(w, &http.Cookie{ //nolint:gosec // secure wherever the connection is
-		Name: s.cookieName(r, name), Value: value, Path: "/", MaxAge: age, Secure: s.overTLS(r), HttpOnly: true,
-		SameSite: site,
+		Name: name, Value: value, Path: "/", MaxAge: age, Secure: s.overTLS(r), HttpOnly: true,
+		SameSite: http.SameSiteLaxMode,
 	})
 }
 
 // SetSigned gives the browser a value to keep for a short while, which it can read but not change: the user who has
 // given the right password and now owes the second factor, say. An empty value takes the cookie back.
 func (s *Site) SetSigned(w http.ResponseWriter, r *http.Request, name, value string, life time.Duration) {
-	if value == "" {
-		s.setCookie(w, r, name, "", 0, http.SameSiteLaxMode)
-		return
-	}
 	if len(value) > maxCookieValue {
 		return
 	}
-	data := binary.BigEndian.AppendUint64(nil, uint64(s.Now().Add(life).Unix())) //nolint:gosec // the year 1970 is past
-	data = append(data, value...)
-	data = append(data, s.signature(name, data)...)
-	s.setCookie(w, r, name, base64.RawURLEncoding.EncodeToString(data), life, http.SameSiteLaxMode)
+	if value != "" {
+		data := binary.BigEndian.AppendUint64(nil, uint64(s.Now().Add(life).Unix())) //nolint:gosec // 1970 is past
+		data = append(data, value...)
+		value = base64.RawURLEncoding.EncodeToString(append(data, s.signature(name, data)...))
+	}
+	s.setCookie(w, r, s.cookieName(r, name), value, life)
 }
 
 // Signed returns what SetSigned has kept under the name, unless its time is over or somebody has changed it.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/httpx"
@@ -46,24 +47,19 @@ func (p *Pages) showError(w http.ResponseWriter, r *http.Request, err error) {
 			v.Home = home
 		}
 	}
-	page := Page{Template: "error", Data: v, Status: status}
-	if !p.templates.has(page.Template) { // an area may have an error page of its own
-		if err := p.renderShared(w, r, page); err != nil {
-			s.logError(r, err)
-			http.Error(w, http.StatusText(status), status)
-		}
-		return
+	const name = "error"
+	pages := p
+	if !p.templates.pages[name] { // an area may have an error page of its own
+		pages = s.fallback.Within(p.Shell)
 	}
-	if err := p.Render(w, r, page); err != nil {
+	if err := pages.Render(w, r, Page{Template: name, Data: v, Status: status}); err != nil {
 		s.logError(r, err)
 		http.Error(w, http.StatusText(status), status)
 	}
 }
 
-// renderShared shows a page of ui within the navigation of this area.
-func (p *Pages) renderShared(w http.ResponseWriter, r *http.Request, page Page) error {
-	return p.site.fallback.Within(p.Shell).Render(w, r, page)
-}
+// ErrorURL is where the guides explain an error code, with its causes and cures: for pages and mails that show one.
+func ErrorURL(code string) string { return "/docs/errors#" + strings.ToLower(code) }
 
 func (s *Site) errorTexts(r *http.Request, status int) (title, body string) {
 	key := "ui.error." + strconv.Itoa(status)

@@ -1,7 +1,7 @@
 package ui
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -24,8 +24,6 @@ type field struct {
 	Attrs    []template.HTMLAttr
 	Options  []optionView
 	Multiple bool // of the options several may be chosen
-
-	describedBy []string
 }
 
 // Option is one of the values to choose from.
@@ -101,16 +99,21 @@ func (f *functions) newField(form *Form, name, label string, pairs []any) (*fiel
 	if x.Required {
 		x.attr("required", true)
 	}
-	x.Error = f.fieldError(form, name)
+	if form != nil {
+		if e, ok := form.errors[name]; ok {
+			x.Error = f.errorText(e)
+		}
+	}
+	var describedBy []string
 	if x.Hint != "" {
-		x.describedBy = append(x.describedBy, x.ID+"-hint")
+		describedBy = append(describedBy, x.ID+"-hint")
 	}
 	if x.Error != "" {
-		x.describedBy = append(x.describedBy, x.ID+"-error")
+		describedBy = append(describedBy, x.ID+"-error")
 		x.attr("aria-invalid", "true")
 	}
-	if len(x.describedBy) > 0 {
-		x.attr("aria-describedby", strings.Join(x.describedBy, " "))
+	if len(describedBy) > 0 {
+		x.attr("aria-describedby", strings.Join(describedBy, " "))
 	}
 	return x, nil
 }
@@ -126,26 +129,12 @@ func (x *field) attr(name string, value any) {
 	}
 }
 
-func (f *functions) fieldError(form *Form, name string) string {
-	if form == nil {
-		return ""
-	}
-	e, ok := form.errors[name]
-	if !ok {
-		return ""
-	}
-	return f.errorText(e)
-}
-
 // errorText prefers the visitor's language.
 func (f *functions) errorText(e formError) string {
 	if s, err := f.t(e.key, e.args...); err == nil {
 		return s
 	}
-	if e.text != "" {
-		return e.text
-	}
-	return e.key
+	return cmp.Or(e.text, e.key)
 }
 
 // input is a field of one line: {{input .Form "email" (t "x.email") "type" "email" "required" true}}. A password is
@@ -229,10 +218,10 @@ func (f *functions) formAlert(form *Form) (template.HTML, error) {
 	case form.alert != nil:
 		return f.alert(Bad, f.errorText(*form.alert))
 	}
+	// Problems of fields that the page does not show have no other place.
 	s, err := f.t("ui.form.check", "n", len(form.errors))
 	if err != nil {
-		return "", errors.Join(err)
+		return "", err
 	}
-	// Problems of fields that the page does not show have no other place.
 	return f.alert(Bad, s)
 }

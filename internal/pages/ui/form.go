@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -85,12 +86,7 @@ func readForm(w http.ResponseWriter, r *http.Request, limit int64) (*Form, error
 }
 
 // Get returns a field without the spaces around it.
-func (f *Form) Get(name string) string {
-	if f == nil {
-		return ""
-	}
-	return strings.TrimSpace(f.Values.Get(name))
-}
+func (f *Form) Get(name string) string { return strings.TrimSpace(f.Raw(name)) }
 
 // Raw returns a field exactly as it was entered: a password may begin with a space.
 func (f *Form) Raw(name string) string {
@@ -116,15 +112,7 @@ func (f *Form) All(name string) []string {
 
 // Checked reports whether a field has the value among its values.
 func (f *Form) Checked(name, value string) bool {
-	if f == nil {
-		return false
-	}
-	for _, v := range f.Values[name] {
-		if v == value {
-			return true
-		}
-	}
-	return false
+	return f != nil && slices.Contains(f.Values[name], value)
 }
 
 // Set replaces the value of a field.

@@ -93,11 +93,9 @@ func (f *functions) asset(name string) (string, error) { return f.site.assets.ur
 
 // number writes a whole number with separators between thousands.
 func number(v any) (string, error) {
-	switch n := v.(type) {
-	case int:
-		return group(int64(n)), nil
-	case int64:
-		return group(n), nil
+	switch v.(type) {
+	case int, int64:
+		return display(v), nil
 	}
 	return "", fmt.Errorf("number wants an int or int64, not %T", v)
 }
@@ -236,6 +234,44 @@ func (f *functions) empty(title string, more ...string) (template.HTML, error) {
 
 // copy shows a value to take along, with a button that copies it where scripts run.
 func (f *functions) copy(value string) (template.HTML, error) { return f.component("ui-copy", value) }
+
+// column is the heading of a table's column.
+type column struct {
+	Label  string
+	Class  string
+	Hidden bool // only for screen readers
+}
+
+// thead is the head of a table: {{thead (t "x.name") (num (t "x.price")) (hidden (t "x.actions"))}}.
+func (f *functions) thead(headings ...any) (template.HTML, error) {
+	columns := make([]column, len(headings))
+	for i, h := range headings {
+		switch h := h.(type) {
+		case string:
+			columns[i].Label = h
+		case column:
+			columns[i] = h
+		default:
+			return "", fmt.Errorf("thead wants texts, num or hidden, not %T", h)
+		}
+	}
+	return f.component("ui-thead", columns)
+}
+
+// numColumn is the heading of a column of numbers.
+func numColumn(label string) column { return column{Label: label, Class: "num"} }
+
+// hiddenColumn is a heading for screen readers only, of a column of buttons.
+func hiddenColumn(label string) column { return column{Label: label, Hidden: true} }
+
+// older links the pages of a list that continues from a cursor: back to its newest entries and on to older ones. Either
+// address may be empty.
+func (f *functions) older(newest, older string) (template.HTML, error) {
+	if newest == "" && older == "" {
+		return "", nil
+	}
+	return f.component("ui-older", map[string]string{"Newest": newest, "Older": older})
+}
 
 // Tab is one of several views of the same thing; each is a page of its own.
 type Tab struct {

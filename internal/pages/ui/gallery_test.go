@@ -28,9 +28,6 @@ func galleryData(r *http.Request, form *ui.Form) map[string]any {
 			{Href: "?b", Label: "Mine"},
 			{Href: "?c", Label: "Late", Count: 3},
 		},
-		"Spark": &ui.Chart{
-			Kind: ui.Spark, Title: "On time", Series: []ui.Series{{Values: []float64{3, 4, 2, 6, 7, math.NaN(), 5, 8}}},
-		},
 		"Lines": &ui.Chart{
 			Kind: ui.Lines, Title: "Orders a day", Text: "Orders rise from 12 to 44", Labels: labels,
 			Series: []ui.Series{

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -109,14 +110,24 @@ func (g *Guard[U]) Open(h httpx.Handler) http.Handler {
 	})
 }
 
-// Who returns who sends a request, or access.NoSession: for pages that are open to everyone, such as the one to sign
-// in.
-func (g *Guard[U]) Who(r *http.Request) (*Visitor[U], error) {
-	c, err := r.Cookie(g.Pages.site.cookieName(r, sessionCookies[g.Audience]))
+// cookie is the name of the cookie of sessions.
+func (g *Guard[U]) cookie(r *http.Request) string {
+	return g.Pages.site.cookieName(r, sessionCookies[g.Audience])
+}
+
+// session returns the session of a request, or access.NoSession.
+func (g *Guard[U]) session(r *http.Request) (*access.Session, error) {
+	c, err := r.Cookie(g.cookie(r))
 	if err != nil {
 		return nil, access.NoSession
 	}
-	session, err := g.Sessions.Session(r.Context(), g.Audience, c.Value)
+	return g.Sessions.Session(r.Context(), g.Audience, c.Value)
+}
+
+// Who returns who sends a request, or access.NoSession: for pages that are open to everyone, such as the one to sign
+// in.
+func (g *Guard[U]) Who(r *http.Request) (*Visitor[U], error) {
+	session, err := g.session(r)
 	if err != nil {
 		return nil, err
 	}
@@ -205,13 +216,11 @@ func byScript(r *http.Request) bool {
 // askToConfirm sends a visitor to the page to prove who they are. They come back to the page of the form that they have
 // sent, which is not sent again unseen.
 func (g *Guard[U]) askToConfirm(w http.ResponseWriter, r *http.Request) error {
-	next := r.URL
+	next := r.URL.RequestURI()
 	if r.Method != http.MethodGet {
-		if from, err := url.Parse(r.Referer()); err == nil && from.Host == r.Host {
-			next = from
-		}
+		next = cmp.Or(refererPath(r), next)
 	}
-	http.Redirect(w, r, g.Confirm+"?next="+url.QueryEscape(next.RequestURI()), http.StatusSeeOther)
+	http.Redirect(w, r, g.Confirm+"?next="+url.QueryEscape(next), http.StatusSeeOther)
 	return nil
 }
 
@@ -262,7 +271,7 @@ func (g *Guard[U]) newDevice(w http.ResponseWriter, r *http.Request) string {
 }
 
 func (g *Guard[U]) setCookie(w http.ResponseWriter, r *http.Request, token string) {
-	g.Pages.site.setCookie(w, r, sessionCookies[g.Audience], token, g.Audience.Lifetime(), http.SameSiteLaxMode)
+	g.Pages.site.setCookie(w, r, g.cookie(r), token, g.Audience.Lifetime())
 }
 
 // End signs out: the session ends in the database and the cookie is taken back.
@@ -275,13 +284,9 @@ func (g *Guard[U]) End(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (g *Guard[U]) end(r *http.Request) error {
-	c, err := r.Cookie(g.Pages.site.cookieName(r, sessionCookies[g.Audience]))
-	if err != nil {
-		return nil //nolint:nilerr // no cookie: there is nothing to end
-	}
-	session, err := g.Sessions.Session(r.Context(), g.Audience, c.Value)
+	session, err := g.session(r)
 	if errors.Is(err, access.NoSession) {
-		return nil
+		return nil // there is nothing to end
 	}
 	if err != nil {
 		return err

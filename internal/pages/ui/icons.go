@@ -29,8 +29,6 @@ var icons = map[string]string{
 	"filter": `<path d="M4 5h16l-6.5 8v6l-3-1.5V13L4 5Z"/>`,
 	"flask": `<path d="M9.5 3.5h5M10.5 3.5v6L5 19a1.200 1.200 0 0 0 1 2h12a1.200 1.200 0 0 0 1-2l-5.5-9.5v-6M7.5 ` +
 		`15h9"/>`,
-	"globe": `<circle cx="12" cy="12" r="8.5"/><path d="M3.5 12h17M12 3.5c2.5 2.5 3.5 5.5 3.5 8.5s-1 6-3.5 ` +
-		`8.5c-2.5-2.5-3.5-5.5-3.5-8.5s1-6 3.5-8.5Z"/>`,
 	"home": `<path d="M4 11.5 12 4.5l8 7M6 10v9.5h4.5V14h3v5.5H18V10"/>`,
 	"hook": `<circle cx="7" cy="16.5" r="3.5"/><circle cx="17" cy="16.5" r="3.5"/><circle cx="12" cy="7" ` +
 		`r="3.5"/><path d="M10.5 10 8.5 13.5M13.5 10l2 3.5M10.5 16.5h3"/>`,
@@ -44,7 +42,6 @@ var icons = map[string]string{
 	"minus":    `<path d="M5 12h14"/>`,
 	"moon":     `<path d="M19.5 14.5A8 8 0 0 1 9.5 4.5a8 8 0 1 0 10 10Z"/>`,
 	"pause":    `<path d="M8 5v14M16 5v14"/>`,
-	"pencil":   `<path d="m4.5 19.5 1-4.5L16.5 4l3.5 3.5L9 18.5l-4.5 1Z"/>`,
 	"plus":     `<path d="M12 5v14M5 12h14"/>`,
 	"refresh":  `<path d="M19.5 9A8 8 0 0 0 5 8.5M4.5 4.5V9H9M4.5 15A8 8 0 0 0 19 15.5M19.5 19.5V15H15"/>`,
 	"search":   `<circle cx="10.5" cy="10.5" r="6"/><path d="m15 15 5 5"/>`,

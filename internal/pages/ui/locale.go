@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/assayhq/assay/internal/domain/text"
 )
@@ -13,7 +14,7 @@ import (
 const (
 	languageCookie = "assay_lang"
 	themeCookie    = "assay_theme"
-	rememberFor    = 365 * 24 * 60 * 60 // seconds
+	rememberFor    = 365 * 24 * time.Hour
 	languageQuery  = "lang"
 )
 
@@ -32,7 +33,7 @@ func LocaleOf(r *http.Request) text.Locale {
 func (s *Site) withLocale(w http.ResponseWriter, r *http.Request) *http.Request {
 	l, asked := parseLanguage(r.URL.Query().Get(languageQuery))
 	if asked {
-		s.remember(w, r, languageCookie, string(l))
+		s.setCookie(w, r, languageCookie, string(l), rememberFor)
 	} else {
 		l = preferredLocale(r)
 	}
@@ -113,24 +114,12 @@ func (s *Site) setPreferences(w http.ResponseWriter, r *http.Request) error {
 		if theme != "light" && theme != "dark" {
 			theme = "" // auto: forget
 		}
-		s.remember(w, r, themeCookie, theme)
+		s.setCookie(w, r, themeCookie, theme, rememberFor)
 	}
 	if l, ok := parseLanguage(form.Get(languageQuery)); ok {
-		s.remember(w, r, languageCookie, string(l))
+		s.setCookie(w, r, languageCookie, string(l), rememberFor)
 	}
 	next := SafeNext(form.Get("next"), "/")
 	http.Redirect(w, r, next, http.StatusSeeOther) //nolint:gosec // only addresses on this site are safe
 	return nil
-}
-
-// remember keeps a choice that is no secret; an empty value forgets it.
-func (s *Site) remember(w http.ResponseWriter, r *http.Request, name, value string) {
-	age := rememberFor
-	if value == "" {
-		age = -1
-	}
-	http.SetCookie(w, &http.Cookie{ //nolint:gosec // secure wherever the connection is
-		Name: name, Value: value, Path: "/", MaxAge: age, Secure: s.overTLS(r), HttpOnly: true,
-		SameSite: http.SameSiteLaxMode,
-	})
 }

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/boombuler/barcode"
 	"github.com/boombuler/barcode/qr"
 )
 
@@ -24,11 +23,8 @@ func NewQR(content string) (QR, error) {
 	if err != nil {
 		return QR{}, err
 	}
-	return QR{Size: code.Bounds().Dx(), dark: darkIn(code)}, nil
-}
-
-func darkIn(code barcode.Barcode) func(x, y int) bool {
-	return func(x, y int) bool { return code.At(x, y) == color.Black }
+	dark := func(x, y int) bool { return code.At(x, y) == color.Black }
+	return QR{Size: code.Bounds().Dx(), dark: dark}, nil
 }
 
 // Runs calls each for every horizontal run of dark squares.

@@ -71,8 +71,5 @@ func within(path, base string) bool {
 	return base != "" && (path == base || strings.HasPrefix(path, strings.TrimSuffix(base, "/")+"/"))
 }
 
-// empty reports whether there is nothing to show around the page.
-func (s Shell) empty() bool { return len(s.Groups) == 0 && s.User == nil }
-
-// Plain is empty for templates.
-func (s Shell) Plain() bool { return s.empty() }
+// Plain reports whether there is nothing to show around the page.
+func (s Shell) Plain() bool { return len(s.Groups) == 0 && s.User == nil }

@@ -78,12 +78,9 @@ func (t *templates) parse(into *template.Template, name string) error {
 	return err
 }
 
-// has reports whether there is a page of the name.
-func (t *templates) has(name string) bool { return t.pages[name] }
-
 // page returns a page in a language. Texts are bound when a template is parsed, so each language has its own.
 func (t *templates) page(l text.Locale, name string) (*template.Template, error) {
-	if !t.has(name) {
+	if !t.pages[name] {
 		return nil, fmt.Errorf("there is no page %q in area %s", name, t.area)
 	}
 	t.mu.Lock()
@@ -132,11 +129,7 @@ func (t *templates) baseIn(l text.Locale) (*template.Template, error) {
 }
 
 // UsedKeys returns the message keys that the templates of the area name, for tests.
-func (p *Pages) UsedKeys() map[string]bool {
-	used := make(map[string]bool)
-	maps.Copy(used, p.templates.used["t"])
-	return used
-}
+func (p *Pages) UsedKeys() map[string]bool { return maps.Clone(p.templates.used["t"]) }
 
 // literals are the names that templates call functions with, by function: what {{t "key"}}, {{asset "name"}} and
 // {{icon "name"}} name has to exist.

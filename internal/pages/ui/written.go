@@ -19,7 +19,7 @@ func (g *Guard[U]) reading(w http.ResponseWriter, r *http.Request) (http.Respons
 		r = r.WithContext(g.Sessions.ReadAfter(r.Context(), ""))
 		return &writtenMark{ResponseWriter: w, mark: func() {
 			if position := g.Sessions.Written(r.Context()); position != "" {
-				g.Pages.site.setCookie(w, r, writtenCookie, position, writtenLife, http.SameSiteLaxMode)
+				g.Pages.site.setCookie(w, r, g.Pages.site.cookieName(r, writtenCookie), position, writtenLife)
 			}
 		}}, r
 	}
