@@ -37,8 +37,10 @@ type Route struct {
 	Method string
 	Path   string           // below Prefix; {id} stands for one segment
 	Role   access.StaffRole // that the operation needs; empty: any
-	handle func(http.ResponseWriter, *http.Request, *call) error
+	handle handler
 }
+
+type handler = func(http.ResponseWriter, *http.Request, *call) error
 
 // call is one authenticated request of an operation.
 type call struct {
@@ -54,13 +56,13 @@ func New(c Config) *API {
 	a.routes = []Route{
 		{Method: "GET", Path: "/orders", handle: a.listOrders},
 		{Method: "POST", Path: "/orders/next", handle: a.takeNext},
-		{Method: "GET", Path: "/orders/{id}", handle: a.getOrder},
-		{Method: "POST", Path: "/orders/{id}/claim", handle: a.claimOrder},
-		{Method: "POST", Path: "/orders/{id}/release", handle: a.releaseOrder},
-		{Method: "POST", Path: "/orders/{id}/request_photos", handle: a.requestPhotos},
-		{Method: "POST", Path: "/orders/{id}/complete", handle: a.completeOrder},
-		{Method: "POST", Path: "/orders/{id}/fail", handle: a.failOrder},
-		{Method: "POST", Path: "/orders/{id}/cancel", Role: access.Admin, handle: a.cancelOrder},
+		{Method: "GET", Path: "/orders/{id}", handle: a.onOrder(withoutBody(c.Service.OrderForReview))},
+		{Method: "POST", Path: "/orders/{id}/claim", handle: a.onOrder(withoutBody(c.Service.ClaimOrder))},
+		{Method: "POST", Path: "/orders/{id}/release", handle: a.onOrder(withoutBody(c.Service.ReleaseOrder))},
+		{Method: "POST", Path: "/orders/{id}/request_photos", handle: a.onOrder(a.requestPhotos)},
+		{Method: "POST", Path: "/orders/{id}/complete", handle: a.onOrder(a.completeOrder)},
+		{Method: "POST", Path: "/orders/{id}/fail", handle: a.onOrder(a.failOrder)},
+		{Method: "POST", Path: "/orders/{id}/cancel", Role: access.Admin, handle: a.onOrder(a.cancelOrder)},
 		{Method: "GET", Path: "/reasons", handle: a.listReasons},
 	}
 	for i := range a.routes {

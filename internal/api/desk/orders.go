@@ -1,6 +1,7 @@
 package desk
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/assayhq/assay/internal/domain/access"
@@ -57,84 +58,62 @@ func (a *API) takeNext(w http.ResponseWriter, r *http.Request, c *call) error {
 	return a.answer(w, o, l)
 }
 
-func (a *API) getOrder(w http.ResponseWriter, r *http.Request, c *call) error {
-	return a.onOrder(w, r, func() (*service.OrderRecord, error) {
-		return a.Service.OrderForReview(r.Context(), c.actor, c.id)
-	})
-}
-
-// claimOrder and releaseOrder take no body: one that is sent is not read.
-func (a *API) claimOrder(w http.ResponseWriter, r *http.Request, c *call) error {
-	return a.onOrder(w, r, func() (*service.OrderRecord, error) {
-		return a.Service.ClaimOrder(r.Context(), c.actor, c.id)
-	})
-}
-
-func (a *API) releaseOrder(w http.ResponseWriter, r *http.Request, c *call) error {
-	return a.onOrder(w, r, func() (*service.OrderRecord, error) {
-		return a.Service.ReleaseOrder(r.Context(), c.actor, c.id)
-	})
-}
-
-func (a *API) requestPhotos(w http.ResponseWriter, r *http.Request, c *call) error {
-	return a.onOrder(w, r, func() (*service.OrderRecord, error) {
-		drafts, err := readRequest(r)
-		if err != nil {
-			return nil, err
-		}
-		return a.Service.RequestPhotos(r.Context(), c.actor, c.id, drafts)
-	})
-}
-
-func (a *API) completeOrder(w http.ResponseWriter, r *http.Request, c *call) error {
-	return a.onOrder(w, r, func() (*service.OrderRecord, error) {
-		verdict, note, err := readVerdict(r)
-		if err != nil {
-			return nil, err
-		}
-		return a.Service.CompleteOrder(r.Context(), c.actor, c.id, verdict, note)
-	})
-}
-
-func (a *API) failOrder(w http.ResponseWriter, r *http.Request, c *call) error {
-	return a.onOrderWithNote(w, r, func(note string) (*service.OrderRecord, error) {
-		return a.Service.FailOrder(r.Context(), c.actor, c.id, note)
-	})
-}
-
-func (a *API) cancelOrder(w http.ResponseWriter, r *http.Request, c *call) error {
-	return a.onOrderWithNote(w, r, func(note string) (*service.OrderRecord, error) {
-		if _, err := a.Service.CancelOrder(r.Context(), c.actor, c.id, note); err != nil {
-			return nil, err
-		}
-		return a.Service.OrderForReview(r.Context(), c.actor, c.id)
-	})
-}
+// operation is what is done with one order.
+type operation = func(r *http.Request, c *call) (*service.OrderRecord, error)
 
 // onOrder answers an operation on one order with that order, in the language that the query asks for.
-func (a *API) onOrder(w http.ResponseWriter, r *http.Request, do func() (*service.OrderRecord, error)) error {
-	l, err := locale(r)
-	if err != nil {
-		return err
+func (a *API) onOrder(do operation) handler {
+	return func(w http.ResponseWriter, r *http.Request, c *call) error {
+		l, err := locale(r)
+		if err != nil {
+			return err
+		}
+		o, err := do(r, c)
+		if err != nil {
+			return err
+		}
+		return a.answer(w, o, l)
 	}
-	o, err := do()
-	if err != nil {
-		return err
-	}
-	return a.answer(w, o, l)
 }
 
-// onOrderWithNote is onOrder for an operation whose body is a note.
-func (a *API) onOrderWithNote(
-	w http.ResponseWriter, r *http.Request, do func(note string) (*service.OrderRecord, error),
-) error {
-	return a.onOrder(w, r, func() (*service.OrderRecord, error) {
-		note, err := readNote(r)
-		if err != nil {
-			return nil, err
-		}
-		return do(note)
-	})
+// withoutBody is an operation that takes no body: one that is sent is not read.
+func withoutBody(do func(ctx context.Context, actor access.Actor, id string) (*service.OrderRecord, error)) operation {
+	return func(r *http.Request, c *call) (*service.OrderRecord, error) { return do(r.Context(), c.actor, c.id) }
+}
+
+func (a *API) requestPhotos(r *http.Request, c *call) (*service.OrderRecord, error) {
+	drafts, err := readRequest(r)
+	if err != nil {
+		return nil, err
+	}
+	return a.Service.RequestPhotos(r.Context(), c.actor, c.id, drafts)
+}
+
+func (a *API) completeOrder(r *http.Request, c *call) (*service.OrderRecord, error) {
+	verdict, note, err := readVerdict(r)
+	if err != nil {
+		return nil, err
+	}
+	return a.Service.CompleteOrder(r.Context(), c.actor, c.id, verdict, note)
+}
+
+func (a *API) failOrder(r *http.Request, c *call) (*service.OrderRecord, error) {
+	note, err := readNote(r)
+	if err != nil {
+		return nil, err
+	}
+	return a.Service.FailOrder(r.Context(), c.actor, c.id, note)
+}
+
+func (a *API) cancelOrder(r *http.Request, c *call) (*service.OrderRecord, error) {
+	note, err := readNote(r)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := a.Service.CancelOrder(r.Context(), c.actor, c.id, note); err != nil {
+		return nil, err
+	}
+	return a.Service.OrderForReview(r.Context(), c.actor, c.id)
 }
 
 func locale(r *http.Request) (text.Locale, error) {

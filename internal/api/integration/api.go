@@ -4,11 +4,13 @@ package integration
 
 import (
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
 	"github.com/assayhq/assay/api"
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/requestlog"
 	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/media"
@@ -173,4 +175,57 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, c *call) error {
 		timeout = uploadTimeout
 	}
 	return route.handle(w, httpx.Limit(timeout, w, r), c)
+}
+
+// authenticate returns the key of a request.
+func (a *API) authenticate(r *http.Request) (*access.Key, error) {
+	key, err := a.Service.Authenticate(r.Context(), httpx.Bearer(r), httpx.ClientIP(r))
+	if fault.CodeOf(err) == access.Unauthenticated.Code {
+		return nil, httpx.CountFailure(a.Failures, r, err)
+	}
+	return key, err
+}
+
+// take counts the request against the key's quota of a category and tells the quota in the response's headers.
+func (a *API) take(w http.ResponseWriter, r *http.Request, key *access.Key, category string) error {
+	d, err := a.Limiter.Take(r.Context(), key.ID, category, ratelimit.LimitOf(key.Limits, category))
+	if err != nil {
+		return fault.UnavailableError(err)
+	}
+	h := w.Header()
+	values := []string{strconv.Itoa(d.Limit), strconv.Itoa(d.Remaining)}
+	h["X-RateLimit-Limit"], h["X-RateLimit-Remaining"] = values[:1:1], values[1:]
+	if d.Allowed {
+		return nil
+	}
+	return fault.New(fault.RateLimited, fault.CodeRateLimited, "Rate limit exceeded").
+		With("category", category).With("limit", d.Limit).With("window_seconds", int(ratelimit.Window.Seconds())).
+		With("retry_after_seconds", httpx.RetrySeconds(d.RetryAfter)).After(d.RetryAfter)
+}
+
+// The OpenAPI documents, which anybody may read, without a key.
+const (
+	documentPath   = "/openapi.json"
+	document30Path = "/openapi-3.0.json"
+)
+
+// serveDocument answers a request for an OpenAPI document, and reports whether it was one.
+func (a *API) serveDocument(w http.ResponseWriter, r *http.Request) bool {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return false
+	}
+	var body []byte
+	switch r.URL.EscapedPath() {
+	case Prefix + documentPath:
+		body = a.document().JSON
+	case Prefix + document30Path:
+		body = a.document().JSON30
+	default:
+		return false
+	}
+	httpx.SetRoute(r.Context(), "GET "+r.URL.Path)
+	w.Header().Set("Cache-Control", "public, max-age=300")
+	w.Header().Set("Access-Control-Allow-Origin", "*")
+	httpx.WriteRaw(w, http.StatusOK, body)
+	return true
 }

@@ -82,11 +82,10 @@ func readCaptureLink(r *http.Request) (service.NewCaptureLink, error) {
 	return n, o.Done()
 }
 
-// captureID returns the id in the path of a capture link.
-func (c *call) captureID() (string, error) { return c.uuid("capture link") }
+const captureLink = "capture link" // as refusals call what the path names
 
 func (a *API) getCaptureLink(w http.ResponseWriter, r *http.Request, c *call) error {
-	id, err := c.captureID()
+	id, err := c.uuid(captureLink)
 	if err != nil {
 		return err
 	}
@@ -105,5 +104,5 @@ func (a *API) getCaptureLink(w http.ResponseWriter, r *http.Request, c *call) er
 }
 
 func (a *API) revokeCaptureLink(w http.ResponseWriter, r *http.Request, c *call) error {
-	return c.remove(w, r, c.captureID, a.Service.RevokeCaptureLink)
+	return c.remove(w, r, captureLink, a.Service.RevokeCaptureLink)
 }

@@ -40,8 +40,7 @@ type brandView struct {
 }
 
 func viewBrand(b *catalog.Brand, l text.Locale) brandView {
-	categories := views(b.Categories, func(c *catalog.Category) categoryView { return viewCategory(c, l) })
-	return brandView{viewNamed(b.Code, b.Name, l), categories}
+	return brandView{viewNamed(b.Code, b.Name, l), viewsIn(l, b.Categories, viewCategory)}
 }
 
 type modelView struct {
@@ -68,10 +67,6 @@ func viewPhotoIndex(x *catalog.PhotoIndex, l text.Locale) photoIndexView {
 	}
 }
 
-func viewPhotoIndexes(indexes []*catalog.PhotoIndex, l text.Locale) []photoIndexView {
-	return views(indexes, func(x *catalog.PhotoIndex) photoIndexView { return viewPhotoIndex(x, l) })
-}
-
 type answerTimeView struct {
 	namedView[int]
 	Price           int64            `json:"price"`
@@ -80,13 +75,11 @@ type answerTimeView struct {
 	NextAvailableAt *order.Timestamp `json:"next_available_at"`
 }
 
-func viewOffers(offers []catalog.Offer, l text.Locale) []answerTimeView {
-	return views(offers, func(o catalog.Offer) answerTimeView {
-		return answerTimeView{
-			namedView: viewNamed(o.Code, o.Name, l), Price: o.Price, Default: o.Default, Available: o.Available,
-			NextAvailableAt: order.At(o.NextAvailableAt),
-		}
-	})
+func viewOffer(o catalog.Offer, l text.Locale) answerTimeView {
+	return answerTimeView{
+		namedView: viewNamed(o.Code, o.Name, l), Price: o.Price, Default: o.Default, Available: o.Available,
+		NextAvailableAt: order.At(o.NextAvailableAt),
+	}
 }
 
 // listView is a whole list; httpx.Page is one page of a longer one.
@@ -102,11 +95,16 @@ func views[T, V any](items []T, view func(T) V) []V {
 	return out
 }
 
+// viewsIn is views in a language.
+func viewsIn[T, V any](l text.Locale, items []T, view func(T, text.Locale) V) []V {
+	return views(items, func(item T) V { return view(item, l) })
+}
+
 // pageOf cuts a page out of a list that is in memory.
-func pageOf[T, V any](items []T, page, limit int, view func(T) V) httpx.Page[V] {
+func pageOf[T, V any](l text.Locale, items []T, page, limit int, view func(T, text.Locale) V) httpx.Page[V] {
 	from := min(min(page-1, len(items))*limit, len(items))
 	to := min(from+limit, len(items))
-	return httpx.Page[V]{Data: views(items[from:to], view), Page: page, Limit: limit, Total: int64(len(items))}
+	return httpx.Page[V]{Data: viewsIn(l, items[from:to], view), Page: page, Limit: limit, Total: int64(len(items))}
 }
 
 func (a *API) listCategories(w http.ResponseWriter, r *http.Request, _ *call) error {
@@ -118,7 +116,7 @@ func (a *API) listCategories(w http.ResponseWriter, r *http.Request, _ *call) er
 	snap := a.Service.Catalog()
 	return a.pages.answer(w, r, snap, pageKey{list: "categories", locale: l, brand: brand}, func() (any, error) {
 		found, err := snap.Categories(brand)
-		return listView[categoryView]{views(found, func(c *catalog.Category) categoryView { return viewCategory(c, l) })}, err
+		return listView[categoryView]{viewsIn(l, found, viewCategory)}, err
 	})
 }
 
@@ -133,7 +131,7 @@ func (a *API) listBrands(w http.ResponseWriter, r *http.Request, _ *call) error 
 	key := pageKey{list: "brands", locale: l, category: category, search: search, page: page, limit: limit}
 	return a.pages.answer(w, r, snap, key, func() (any, error) {
 		found, err := snap.Brands(category, search)
-		return pageOf(found, page, limit, func(b *catalog.Brand) brandView { return viewBrand(b, l) }), err
+		return pageOf(l, found, page, limit, viewBrand), err
 	})
 }
 
@@ -148,7 +146,7 @@ func (a *API) listModels(w http.ResponseWriter, r *http.Request, _ *call) error 
 	key := pageKey{list: "models", locale: l, brand: brand, category: category, search: search, page: page, limit: limit}
 	return a.pages.answer(w, r, snap, key, func() (any, error) {
 		found, err := snap.Models(brand, category, search)
-		return pageOf(found, page, limit, func(m *catalog.Model) modelView { return viewModel(m, l) }), err
+		return pageOf(l, found, page, limit, viewModel), err
 	})
 }
 
@@ -168,7 +166,7 @@ func (a *API) listPhotoIndexes(w http.ResponseWriter, r *http.Request, _ *call) 
 		if err != nil {
 			return nil, err
 		}
-		return listView[photoIndexView]{viewPhotoIndexes(snap.PhotoIndexes(where), l)}, nil
+		return listView[photoIndexView]{viewsIn(l, snap.PhotoIndexes(where), viewPhotoIndex)}, nil
 	})
 }
 
@@ -188,7 +186,7 @@ func (a *API) listAnswerTimes(w http.ResponseWriter, r *http.Request, c *call) e
 	if err != nil {
 		return err
 	}
-	p, err := render(listView[answerTimeView]{viewOffers(offers, l)})
+	p, err := render(listView[answerTimeView]{viewsIn(l, offers, viewOffer)})
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package integration
 import (
 	"net/http"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/assayhq/assay/internal/domain/enum"
@@ -268,10 +269,5 @@ func validID(id string) bool {
 	if !utf8.ValidString(id) || utf8.RuneCountInString(id) > order.MaxExternalID {
 		return false
 	}
-	for i := range len(id) {
-		if id[i] == 0 {
-			return false
-		}
-	}
-	return true
+	return strings.IndexByte(id, 0) < 0
 }

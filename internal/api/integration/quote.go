@@ -37,8 +37,8 @@ func (a *API) quote(w http.ResponseWriter, r *http.Request, c *call) error {
 		return err
 	}
 	view := quoteView{
-		AnswerTimes: viewOffers(q.Offers, l), PhotoIndexes: viewPhotoIndexes(q.Indexes, l), Affordable: q.Affordable,
-		DueDate: order.At(q.DueAt),
+		AnswerTimes: viewsIn(l, q.Offers, viewOffer), PhotoIndexes: viewsIn(l, q.Indexes, viewPhotoIndex),
+		Affordable: q.Affordable, DueDate: order.At(q.DueAt),
 	}
 	if q.AnswerTime != nil {
 		view.AnswerTime, view.Price = &q.AnswerTime.Code, &q.AnswerTime.Price

@@ -105,15 +105,15 @@ func (a *API) listWebhooks(w http.ResponseWriter, r *http.Request, c *call) erro
 }
 
 func (a *API) deleteWebhook(w http.ResponseWriter, r *http.Request, c *call) error {
-	return c.remove(w, r, c.endpointID, a.Service.DeleteEndpoint)
+	return c.remove(w, r, webhookEndpoint, a.Service.DeleteEndpoint)
 }
 
 // remove answers an operation that ends what the path names.
 func (c *call) remove(
-	w http.ResponseWriter, r *http.Request, readID func() (string, error),
+	w http.ResponseWriter, r *http.Request, what string,
 	remove func(ctx context.Context, actor access.Actor, id string) error,
 ) error {
-	id, err := readID()
+	id, err := c.uuid(what)
 	if err != nil {
 		return err
 	}
@@ -124,8 +124,7 @@ func (c *call) remove(
 	return nil
 }
 
-// endpointID returns the id in the path of a webhook endpoint.
-func (c *call) endpointID() (string, error) { return c.uuid("webhook endpoint") }
+const webhookEndpoint = "webhook endpoint"
 
 // uuid returns the id in the path.
 func (c *call) uuid(of string) (string, error) {
@@ -146,7 +145,7 @@ func (a *API) updateWebhook(w http.ResponseWriter, r *http.Request, c *call) err
 	if err := o.Done(); err != nil {
 		return err
 	}
-	id, err := c.endpointID()
+	id, err := c.uuid(webhookEndpoint)
 	if err != nil {
 		return err
 	}
@@ -167,7 +166,7 @@ func (a *API) rotateSecret(w http.ResponseWriter, r *http.Request, c *call) erro
 	if err := readNothing(r); err != nil {
 		return err
 	}
-	id, err := c.endpointID()
+	id, err := c.uuid(webhookEndpoint)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package portal
 
 import (
+	"embed"
 	"net/http"
 	"time"
 
@@ -128,4 +129,30 @@ func (p *Portal) rotateSecret(w http.ResponseWriter, r *http.Request, who *visit
 	}
 	v := madeEndpointView{place: p.place(r, who, "/webhooks"), Endpoint: e, Secret: secret}
 	return p.pages.Render(w, r, ui.Page{Template: "secret_made", Data: v})
+}
+
+//go:embed snippets/verify.*
+var snippetFiles embed.FS
+
+// snippets show how a receiver verifies a delivery. Tests run each of them in its language.
+var snippets = []snippet{
+	{"Go", "verify.go"},
+	{"TypeScript", "verify.ts"},
+	{"Python", "verify.py"},
+	{"PHP", "verify.php"},
+	{"Ruby", "verify.rb"},
+}
+
+type snippet struct{ Language, File string }
+
+// Code is the text of the snippet.
+func (s snippet) Code() (string, error) {
+	b, err := snippetFiles.ReadFile("snippets/" + s.File)
+	return string(b), err
+}
+
+type verifyView struct{ Snippets []snippet }
+
+func (p *Portal) showVerify(w http.ResponseWriter, r *http.Request, _ *visitor) error {
+	return p.pages.Render(w, r, ui.Page{Template: "verify", Data: verifyView{snippets}})
 }

@@ -215,3 +215,21 @@ func (p *Portal) shell(r *http.Request) ui.Shell {
 func (p *Portal) goHome(w http.ResponseWriter, r *http.Request, _ *visitor) error {
 	return p.Site.Redirect(w, r, home+"/"+string(p.environment(r)))
 }
+
+func csvTimeOf(t *time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return ui.CSVTime(*t)
+}
+
+// sendCSV answers with a file, and writes down that the visitor has taken it.
+func (p *Portal) sendCSV(
+	w http.ResponseWriter, r *http.Request, actor access.Actor, name string, header []string,
+	each func(write func(cells ...string) error) error,
+) error {
+	if err := p.Service.RecordExport(r.Context(), actor, name); err != nil {
+		return err
+	}
+	return ui.WriteCSV(w, name, header, each)
+}
