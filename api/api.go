@@ -24,16 +24,11 @@ const (
 	DeskPrefix        = "/v1/desk"
 )
 
+// Integration and Desk return the parsed documents of the two APIs. The caller must not change them.
 var (
-	integration = sync.OnceValue(func() *spec.Document { return must(spec.Parse(integrationYAML)) })
-	desk        = sync.OnceValue(func() *spec.Document { return must(spec.Parse(deskYAML)) })
+	Integration = sync.OnceValue(func() *spec.Document { return must(spec.Parse(integrationYAML)) })
+	Desk        = sync.OnceValue(func() *spec.Document { return must(spec.Parse(deskYAML)) })
 )
-
-// Integration returns the parsed document of the integration API. The caller must not change it.
-func Integration() *spec.Document { return integration() }
-
-// Desk returns the parsed document of the desk API. The caller must not change it.
-func Desk() *spec.Document { return desk() }
 
 // IntegrationYAML returns the document of the integration API as YAML. The caller must not change it.
 func IntegrationYAML() []byte { return integrationYAML }

@@ -72,26 +72,8 @@ func (v *Validator) Delivery(event string, body []byte) {
 	}
 }
 
-// Route is a route of the document.
-type Route struct {
-	Method      string
-	Path        string // relative to the prefix of the API, such as /orders/{id}
-	Scope       string // empty: none
-	Category    string // of the rate limit; empty: not limited
-	OperationID string
-	Public      bool // needs no credentials
-}
-
-// Routes returns the routes in document order.
-func (v *Validator) Routes() []Route {
-	out := make([]Route, len(v.document.Operations))
-	for i, op := range v.document.Operations {
-		out[i] = Route{
-			Method: op.Method, Path: op.Path, Scope: op.Scope, Category: op.Category, OperationID: op.ID, Public: op.Public,
-		}
-	}
-	return out
-}
+// Routes returns the operations in document order.
+func (v *Validator) Routes() []*spec.Operation { return v.document.Operations }
 
 // match returns the operation of a request, or nil. The path is escaped, so that an encoded slash is part of an id;
 // a literal path takes precedence over one with a parameter.

@@ -37,18 +37,24 @@ func (a *Admin) uploadCatalog(w http.ResponseWriter, r *http.Request, who *visit
 	v := importView{Form: ui.NewForm(), FileName: name}
 	if len(document) == 0 {
 		v.Form.Fail("document", "admin.import.no_file")
-		return a.pages.Render(w, r, ui.Page{Template: "import", Data: v, Status: http.StatusUnprocessableEntity})
+		return a.pages.Render(w, r, ui.Page{Template: "import", Data: v, Form: v.Form})
 	}
 	plan, err := a.Service.UploadCatalog(r.Context(), actorOf(who), name, document)
-	if broken, ok := errors.AsType[*catalog.DocumentError](err); ok {
-		v.Form.Alert("admin.import.broken", "n", len(broken.Problems))
-		v.Total, v.Problems = len(broken.Problems), broken.Problems[:min(shownProblems, len(broken.Problems))]
-		return a.pages.Render(w, r, ui.Page{Template: "import", Data: v, Status: http.StatusUnprocessableEntity})
-	}
 	if err != nil {
-		return err
+		return a.importRefused(w, r, v, err)
 	}
 	return a.Site.Redirect(w, r, home+"/catalog/drafts/"+plan.Draft.ID)
+}
+
+// importRefused shows what is wrong with a document, if that is why it was refused.
+func (a *Admin) importRefused(w http.ResponseWriter, r *http.Request, v importView, err error) error {
+	broken, ok := errors.AsType[*catalog.DocumentError](err)
+	if !ok {
+		return err
+	}
+	v.Form.Alert("admin.import.broken", "n", len(broken.Problems))
+	v.Total, v.Problems = len(broken.Problems), broken.Problems[:min(shownProblems, len(broken.Problems))]
+	return a.pages.Render(w, r, ui.Page{Template: "import", Data: v, Form: v.Form})
 }
 
 // readUpload returns the first file of a form. Only the file is read, however the form is made.
@@ -90,16 +96,8 @@ type previewView struct {
 
 func (a *Admin) previewCatalog(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	plan, err := a.Service.CatalogPlan(r.Context(), actorOf(who), r.PathValue("draft"))
-	if broken, ok := errors.AsType[*catalog.DocumentError](err); ok { // an account of it is gone since it was uploaded
-		v := importView{
-			Form: ui.NewForm(), Total: len(broken.Problems),
-			Problems: broken.Problems[:min(shownProblems, len(broken.Problems))],
-		}
-		v.Form.Alert("admin.import.broken", "n", len(broken.Problems))
-		return a.pages.Render(w, r, ui.Page{Template: "import", Data: v, Status: http.StatusUnprocessableEntity})
-	}
-	if err != nil {
-		return err
+	if err != nil { // an account of it may be gone since it was uploaded
+		return a.importRefused(w, r, importView{Form: ui.NewForm()}, err)
 	}
 	v := previewView{CatalogPlan: plan, Shown: plan.Changes[:min(shownChanges, len(plan.Changes))]}
 	for _, c := range plan.Changes {

@@ -95,12 +95,8 @@ func (a *Admin) renderDeliveries(
 		v.Older = home + "/deliveries?" + q.Encode()
 	}
 	for _, d := range v.Deliveries {
-		if _, ok := v.Accounts[d.AccountID]; !ok {
-			account, err := a.Service.Account(r.Context(), actorOf(who), d.AccountID)
-			if err != nil {
-				return err
-			}
-			v.Accounts[d.AccountID] = account.Name
+		if err := a.nameAccount(r, who, v.Accounts, d.AccountID); err != nil {
+			return err
 		}
 	}
 	all := ui.Option{Label: a.Site.T(r, "admin.any")}

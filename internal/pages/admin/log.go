@@ -141,12 +141,8 @@ func (a *Admin) logRows(r *http.Request, who *visitor, actions []*audit.Action) 
 	names := make(map[string]string) // of accounts
 	rows := make([]logRow, len(actions))
 	for i, action := range actions {
-		if _, known := names[action.AccountID]; !known && action.AccountID != "" {
-			account, err := a.Service.Account(r.Context(), actorOf(who), action.AccountID)
-			if err != nil {
-				return nil, err
-			}
-			names[action.AccountID] = account.Name
+		if err := a.nameAccount(r, who, names, action.AccountID); err != nil {
+			return nil, err
 		}
 		rows[i] = logRow{
 			Action: action, What: a.Site.T(r, "admin.action."+string(action.Code)), Account: names[action.AccountID],

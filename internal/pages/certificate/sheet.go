@@ -242,38 +242,36 @@ func (s *sheet) verdict(y float64) float64 {
 
 // facts is a table of two columns, each name in both languages.
 func (s *sheet) facts(y float64) float64 {
-	issued := time.Time(s.IssuedAt)
-	rows := []struct{ key, value string }{{"certificate.brand", both(s.Item.Brand.Text)}}
-	if s.Item.Model != nil {
-		rows = append(rows, struct{ key, value string }{"certificate.model", both(s.Item.Model.Text)})
+	date := func(t time.Time) string {
+		return ui.FormatDate(text.English, t) + "　" + ui.FormatDate(text.Japanese, t)
 	}
-	rows = append(rows, []struct{ key, value string }{
-		{"certificate.category", both(s.Item.Category.Text)},
-		{"certificate.order", s.OrderNumber},
-		{"certificate.date", ui.FormatDate(text.English, issued) + "　" + ui.FormatDate(text.Japanese, issued)},
-		{"certificate.issuer", cmp.Or(s.issuer.Name, s.Issuer)},
-	}...)
+	rows := [][2]string{{"certificate.brand", both(s.Item.Brand.Text)}} // key and value
+	if s.Item.Model != nil {
+		rows = append(rows, [2]string{"certificate.model", both(s.Item.Model.Text)})
+	}
+	rows = append(rows,
+		[2]string{"certificate.category", both(s.Item.Category.Text)},
+		[2]string{"certificate.order", s.OrderNumber},
+		[2]string{"certificate.date", date(time.Time(s.IssuedAt))},
+		[2]string{"certificate.issuer", cmp.Or(s.issuer.Name, s.Issuer)})
 	if s.issuer.Address != "" {
-		rows = append(rows, struct{ key, value string }{"certificate.issuer_address", s.issuer.Address})
+		rows = append(rows, [2]string{"certificate.issuer_address", s.issuer.Address})
 	}
 	if r := s.row.Revoked; r != nil {
-		at := time.Time(r.At)
-		rows = append(rows, []struct{ key, value string }{
-			{"certificate.revoked.at", ui.FormatDate(text.English, at) + "　" + ui.FormatDate(text.Japanese, at)},
-			{"certificate.revoked.reason", r.Reason},
-		}...)
+		rows = append(rows, [2]string{"certificate.revoked.at", date(time.Time(r.At))},
+			[2]string{"certificate.revoked.reason", r.Reason})
 	}
 	const name, height = 58.0, 8.2
 	for _, row := range rows {
-		en, ja := s.t(row.key)
+		en, ja := s.t(row[0])
 		s.rule(y)
 		s.fit("", en+"　"+ja, 9.5, name)
 		s.ink(softColour)
 		s.pdf.SetXY(sheetMargin, y)
 		s.pdf.CellFormat(name, height, en+"　"+ja, "", 0, "LM", false, 0, "")
-		s.fit("", row.value, 11, sheetInner-name)
+		s.fit("", row[1], 11, sheetInner-name)
 		s.ink(inkColour)
-		s.pdf.CellFormat(sheetInner-name, height, row.value, "", 0, "LM", false, 0, "")
+		s.pdf.CellFormat(sheetInner-name, height, row[1], "", 0, "LM", false, 0, "")
 		y += height
 	}
 	s.rule(y)

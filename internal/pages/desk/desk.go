@@ -26,11 +26,7 @@ var Area = ui.Area{Name: "desk", Files: files, Needs: []ui.Area{signin.Area}}
 type Config struct {
 	Site    *ui.Site
 	Service *service.Service
-
-	// Images serves photos in the sizes that pages show; *imaging.Cache does. Nil: the stored files themselves.
-	Images interface {
-		Serve(w http.ResponseWriter, r *http.Request, name string, size imaging.Size) error
-	}
+	Images  *imaging.Cache // photos in the sizes that pages show
 
 	// OnChange is called when orders have moved through these pages. Nil is allowed.
 	OnChange func()

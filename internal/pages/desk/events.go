@@ -47,7 +47,7 @@ type feed struct {
 func newFeed(look func(context.Context, access.Environment) (map[order.Status]int64, error), log *slog.Logger) *feed {
 	return &feed{
 		look: look, log: log, pages: make(map[chan struct{}]string), nudge: make(chan struct{}, 1),
-		stop: make(chan struct{}), every: feedInterval,
+		stop: make(chan struct{}),
 	}
 }
 
@@ -156,9 +156,6 @@ func (f *feed) last() map[order.Status]int64 {
 	}
 	return f.counts
 }
-
-// keep takes numbers that a page has read anyway.
-func (f *feed) keep(counts map[order.Status]int64) { f.seen(counts, false) }
 
 func (f *feed) state() (version uint64, counts map[order.Status]int64) {
 	f.mu.Lock()

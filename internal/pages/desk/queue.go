@@ -160,7 +160,7 @@ func (d *Desk) queueView(w http.ResponseWriter, r *http.Request, who *visitor) (
 	if err != nil {
 		return nil, err
 	}
-	d.feed.keep(counts)
+	d.feed.seen(counts, false) // it has read them anyway
 	mine, err := d.Service.CountAssigned(ctx, actorOf(who), mostAssigned)
 	if err != nil {
 		return nil, err

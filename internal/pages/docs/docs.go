@@ -29,10 +29,32 @@ type Docs struct {
 	site  *ui.Site
 	pages *ui.Pages
 
-	mu        sync.Mutex
-	made      map[version]*page
-	resources map[string]resource
-	indexes   map[text.Locale][]entry
+	made      kept[version, *page]
+	resources kept[string, resource]
+	indexes   kept[text.Locale, []entry]
+}
+
+// kept is what is made when it is asked for, and kept then.
+type kept[K comparable, V any] struct {
+	mu   sync.Mutex
+	made map[K]V
+}
+
+func (k *kept[K, V]) get(key K, newValue func(K) (V, error)) (V, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if v, ok := k.made[key]; ok {
+		return v, nil
+	}
+	v, err := newValue(key)
+	if err != nil {
+		return v, err
+	}
+	if k.made == nil {
+		k.made = make(map[K]V)
+	}
+	k.made[key] = v
+	return v, nil
 }
 
 // version is a page in a language.
@@ -61,10 +83,7 @@ type link struct {
 
 // New returns the pages over a site that was made with Area.
 func New(site *ui.Site) *Docs {
-	d := &Docs{
-		site: site, pages: site.Pages(Area.Name), made: make(map[version]*page),
-		resources: make(map[string]resource), indexes: make(map[text.Locale][]entry),
-	}
+	d := &Docs{site: site, pages: site.Pages(Area.Name)}
 	d.pages.Shell = d.shell
 	return d
 }
@@ -134,28 +153,13 @@ type view struct {
 
 func (d *Docs) show(w http.ResponseWriter, r *http.Request) error {
 	path, l := strings.TrimSuffix(r.URL.Path, "/"), ui.LocaleOf(r)
-	p, err := d.page(version{path, l})
+	p, err := d.made.get(version{path, l}, d.newPage)
 	if err != nil {
 		return err
 	}
 	v := view{page: p, Contents: d.contents(path, l)}
 	v.Previous, v.Next = neighbours(v.Contents)
 	return d.pages.Render(w, r, ui.Page{Template: "page", Data: v, Wide: true})
-}
-
-// page returns a page, which it makes when nobody has asked for it before.
-func (d *Docs) page(v version) (*page, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if made, ok := d.made[v]; ok {
-		return made, nil
-	}
-	p, err := d.newPage(v)
-	if err != nil {
-		return nil, err
-	}
-	d.made[v] = p
-	return p, nil
 }
 
 func (d *Docs) newPage(v version) (*page, error) {
@@ -197,4 +201,84 @@ func (d *Docs) guidePage(name string, l text.Locale) (*page, error) {
 		}
 	}
 	return p, nil
+}
+
+// contents is a part of the navigation of the site.
+type contents struct {
+	Label string
+	Links []link
+}
+
+// contents are all pages, with the one at the path marked.
+func (d *Docs) contents(path string, l text.Locale) []contents {
+	var out []contents
+	for i, g := range guides.Groups {
+		c := contents{Label: d.t(l, "docs.group."+g.Name)}
+		if i == 0 {
+			c.Links = append(c.Links, link{Href: Path, Label: d.t(l, "docs.overview")})
+		}
+		for _, name := range g.Guides {
+			c.Links = append(c.Links, link{Href: address(name), Label: guideTitle(name, l)})
+		}
+		out = append(out, c)
+	}
+	reference := contents{Label: d.t(l, "docs.nav.reference")}
+	reference.Links = append(reference.Links, link{Href: referencePath, Label: d.t(l, "docs.reference.short")})
+	for _, tag := range tags {
+		reference.Links = append(reference.Links, link{Href: tagPath(tag), Label: d.tagName(tag, l)})
+	}
+	reference.Links = append(reference.Links, link{Href: deskPath, Label: d.t(l, "docs.nav.desk")})
+	out = append(out, reference)
+	for i := range out {
+		for j := range out[i].Links {
+			out[i].Links[j].Current = out[i].Links[j].Href == path
+		}
+	}
+	return out
+}
+
+// guideTitle is the first line of a guide.
+func guideTitle(name string, l text.Locale) string {
+	content, err := guides.Read(name, l)
+	if err != nil {
+		return name
+	}
+	first, _, _ := strings.Cut(string(content), "\n")
+	return strings.TrimPrefix(first, "# ")
+}
+
+// neighbours are the pages before and after the current one.
+func neighbours(all []contents) (previous, next *link) {
+	var links []link
+	for _, c := range all {
+		links = append(links, c.Links...)
+	}
+	for i := range links {
+		if !links[i].Current {
+			continue
+		}
+		if i > 0 {
+			previous = &links[i-1]
+		}
+		if i+1 < len(links) {
+			next = &links[i+1]
+		}
+	}
+	return previous, next
+}
+
+// card leads to a guide and tells what it is about.
+type card struct{ Href, Title, Lead string }
+
+// cards are the guides, for the overview.
+func (d *Docs) cards(l text.Locale) (template.HTML, error) {
+	var out []card
+	for _, name := range guides.Names()[1:] {
+		g, err := d.readGuide(name, l)
+		if err != nil {
+			return "", err
+		}
+		out = append(out, card{address(name), g.Title, g.Lead})
+	}
+	return d.fragment("cards.html", l, out)
 }

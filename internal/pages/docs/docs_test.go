@@ -334,7 +334,7 @@ func TestSearch(t *testing.T) {
 		{"ja", "not-enough-credits", "/docs/errors#not-enough-credits"},
 	} {
 		d, _ := site()
-		index, err := d.index(text.Locale(c.lang))
+		index, err := d.newIndex(text.Locale(c.lang))
 		if err != nil {
 			t.Fatal(err)
 		}

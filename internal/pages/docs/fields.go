@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/assayhq/assay/api/spec"
+	"github.com/assayhq/assay/internal/pages/ui"
 )
 
 // field is a row of a table of properties. A row with a title alone opens the properties of one variant.
@@ -181,9 +182,9 @@ type tryField struct {
 
 // tryOf returns the form of an operation, or nil where there is none: without a Test key there is nothing to try, and
 // the desk has no Test environment.
-func tryOf(s shown) (*try, error) {
+func tryOf(s shown) *try {
 	if !s.API.Clients {
-		return nil, nil
+		return nil
 	}
 	t := &try{ID: s.ID, Method: s.Method, Path: s.Path, Server: s.API.Server}
 	for _, p := range s.Parameters {
@@ -200,15 +201,14 @@ func tryOf(s shown) (*try, error) {
 		t.Fields = append(t.Fields, f)
 	}
 	if s.Body == nil {
-		return t, nil
+		return t
 	}
 	content := s.Body.Content[0]
 	if t.Files = content.MediaType != "application/json"; t.Files || len(content.Examples) == 0 {
-		return t, nil
+		return t
 	}
-	var err error
-	t.Body, err = indent(content.Examples[0].JSON)
-	return t, err
+	t.Body = ui.IndentedJSON(content.Examples[0].JSON)
+	return t
 }
 
 // plainMarkdown is a description without most of its markup, for the search.

@@ -1,6 +1,14 @@
 package docs
 
 import (
+	_ "embed" // the words
+	"html/template"
+	"regexp"
+	"strings"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+
 	"github.com/assayhq/assay/api/spec"
 	"github.com/assayhq/assay/internal/domain/text"
 )
@@ -65,4 +73,69 @@ var japanese = map[string]wording{
 	"completeOrder":  {"鑑定結果を登録", "結果と理由を登録して注文を完了します。"},
 	"failOrder":      {"エラーとして終了", "鑑定できない注文を error として終了し、代金を返金します。"},
 	"listReasons":    {"理由と語彙の一覧", "結果の理由、写真の状態、依頼内容として使えるコードを返します。"},
+}
+
+//go:embed japanese_fields.yaml
+var japaneseFieldSource []byte
+
+// japaneseFields are descriptions of parameters, fields and headers by their English words. A test finds errors in
+// them, and descriptions that they lack.
+var japaneseFields = sync.OnceValue(func() map[string]string {
+	words := make(map[string]string)
+	if err := yaml.Unmarshal(japaneseFieldSource, &words); err != nil {
+		panic("docs: " + err.Error())
+	}
+	return words
+})
+
+// fieldWords is the description of a parameter, field or header in a language, or else in English.
+func fieldWords(description string, l text.Locale) string {
+	if words, ok := japaneseFields()[strings.TrimSpace(description)]; ok && l == text.Japanese {
+		return words
+	}
+	return description
+}
+
+// fieldText is fieldWords as HTML.
+func fieldText(description string, l text.Locale) (template.HTML, error) {
+	words := fieldWords(description, l)
+	if words == description {
+		l = text.English
+	}
+	return markdownIn(words, l)
+}
+
+// termWords say types and rules in Japanese. They are applied one after the other.
+var termWords = []struct {
+	pattern *regexp.Regexp
+	words   string
+}{
+	{regexp.MustCompile(`^array of (.+?)s?( or null)?$`), "$1 の配列$2"},
+	{regexp.MustCompile(` or null$`), " または null"},
+	{regexp.MustCompile(`^at most (\S+) characters$`), "$1 文字以下"},
+	{regexp.MustCompile(`^at least (\S+) characters$`), "$1 文字以上"},
+	{regexp.MustCompile(`^exactly (\S+) characters$`), "$1 文字"},
+	{regexp.MustCompile(`^(\S+) to (\S+) characters$`), "$1〜$2 文字"},
+	{regexp.MustCompile(`^at most (\S+) entries$`), "$1 件以下"},
+	{regexp.MustCompile(`^at least (\S+) entries$`), "$1 件以上"},
+	{regexp.MustCompile(`^exactly (\S+) entries$`), "$1 件"},
+	{regexp.MustCompile(`^(\S+) to (\S+) entries$`), "$1〜$2 件"},
+	{regexp.MustCompile(`^at most (\S+)$`), "$1 以下"},
+	{regexp.MustCompile(`^at least (\S+)$`), "$1 以上"},
+	{regexp.MustCompile(`^(\S+) to (\S+)$`), "$1〜$2"},
+	{regexp.MustCompile(`^default (\S+)$`), "既定値 $1"},
+	{regexp.MustCompile(`^not empty$`), "空は不可"},
+	{regexp.MustCompile(`^no repeats$`), "重複不可"},
+	{regexp.MustCompile(`^never returned$`), "返されません"},
+}
+
+// term says a type or a rule in a language.
+func term(words string, l text.Locale) string {
+	if l != text.Japanese {
+		return words
+	}
+	for _, w := range termWords {
+		words = w.pattern.ReplaceAllString(words, w.words)
+	}
+	return words
 }

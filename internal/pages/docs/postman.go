@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/assayhq/assay/api/spec"
+	"github.com/assayhq/assay/internal/pages/ui"
 )
 
 // postmanSchema names the format, Postman's collection 2.1.
@@ -138,7 +139,7 @@ func postmanOperation(op *spec.Operation) postmanItem {
 		for _, e := range r.Content[0].Examples {
 			item.Response = append(item.Response, postmanResponse{
 				Name: r.Status + " " + e.Name, OriginalRequest: request, Status: http.StatusText(code), Code: code,
-				Language: "json", Header: []postmanValue{{Key: "Content-Type", Value: "application/json"}}, Body: indented(e.JSON),
+				Language: "json", Header: []postmanValue{{Key: "Content-Type", Value: "application/json"}}, Body: ui.IndentedJSON(e.JSON),
 			})
 		}
 	}
@@ -161,16 +162,7 @@ func postmanContent(request *postmanRequest, op *spec.Operation) {
 	}
 	request.Header = append(request.Header, postmanValue{Key: "Content-Type", Value: "application/json"})
 	request.Body = &postmanBody{
-		Mode: "raw", Raw: indented(content.Examples[0].JSON),
+		Mode: "raw", Raw: ui.IndentedJSON(content.Examples[0].JSON),
 		Options: map[string]any{"raw": map[string]string{"language": "json"}},
 	}
-}
-
-// indented is JSON of a document, which is known to be sound.
-func indented(body []byte) string {
-	out, err := indent(body)
-	if err != nil {
-		panic("docs: " + err.Error())
-	}
-	return out
 }

@@ -141,7 +141,7 @@ func (d *Docs) downloads(l text.Locale) []link {
 func (d *Docs) tagPage(tag string, l text.Locale) (*page, error) {
 	for _, g := range groupsOf(integrationAPI(d.site.PublicURL), tagPath) {
 		if g.Name == tag {
-			return d.groupPage(d.tagName(g.Tag, l), []group{g}, l)
+			return d.groupPage(d.tagName(tag, l), []group{g}, l)
 		}
 	}
 	return nil, fmt.Errorf("the document has no tag %s", tag)
@@ -187,11 +187,11 @@ func (d *Docs) groupPage(title string, groups []group, l text.Locale) (*page, er
 	return p, nil
 }
 
-func (d *Docs) tagName(tag spec.Tag, l text.Locale) string {
+func (d *Docs) tagName(tag string, l text.Locale) string {
 	if l == text.English {
-		return tag.Name
+		return tag
 	}
-	return d.t(l, "docs.tag."+strings.ToLower(tag.Name)+".name")
+	return d.t(l, "docs.tag."+strings.ToLower(tag)+".name")
 }
 
 func (d *Docs) t(l text.Locale, key string, args ...any) string {
@@ -225,7 +225,7 @@ func (d *Docs) words(l text.Locale) template.FuncMap {
 		"about":   func(op *spec.Operation) string { return about(op, l) },
 		"field":   func(description string) (template.HTML, error) { return fieldText(description, l) },
 		"term":    func(words string) string { return term(words, l) },
-		"tagName": func(tag spec.Tag) string { return d.tagName(tag, l) },
+		"tagName": func(tag spec.Tag) string { return d.tagName(tag.Name, l) },
 		"samples": func(s shown) (template.HTML, error) {
 			samples, err := samplesOf(s.API, s.Operation)
 			if err != nil {

@@ -51,19 +51,14 @@ var resources = map[string]func(publicURL string) resource{
 	Path + "/sample.jpg":   func(string) resource { return newResource("image/jpeg", samplePhoto) },
 }
 
-func (d *Docs) resource(path string) resource {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	made, ok := d.resources[path]
-	if !ok {
-		made = resources[path](d.site.PublicURL)
-		d.resources[path] = made
-	}
-	return made
-}
-
 func (d *Docs) document(w http.ResponseWriter, r *http.Request) error {
-	return serve(w, r, d.resource(r.URL.Path))
+	found, err := d.resources.get(r.URL.Path, func(path string) (resource, error) {
+		return resources[path](d.site.PublicURL), nil
+	})
+	if err != nil {
+		return err
+	}
+	return serve(w, r, found)
 }
 
 func serve(w http.ResponseWriter, r *http.Request, found resource) error {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/assayhq/assay/api/spec"
+	"github.com/assayhq/assay/internal/pages/ui"
 )
 
 // Sample calls one operation in one language. Setup and Call together are a whole program; samples of one document and
@@ -65,9 +66,7 @@ func newCall(a apiDoc, op *spec.Operation) (c call, err error) {
 		if err != nil {
 			return c, err
 		}
-		c.body = &v
-		c.json, err = indent(example)
-		return c, err
+		c.body, c.json = &v, ui.IndentedJSON(example)
 	}
 	return c, nil
 }

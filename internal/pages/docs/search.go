@@ -46,7 +46,7 @@ func (d *Docs) search(w http.ResponseWriter, r *http.Request) error {
 	l := ui.LocaleOf(r)
 	v := searchView{Query: strings.TrimSpace(r.URL.Query().Get("q")), Title: d.t(l, "docs.nav.search")}
 	v.Query = text.Storable(v.Query, maxQuery)
-	index, err := d.index(l)
+	index, err := d.indexes.get(l, d.newIndex)
 	if err != nil {
 		return err
 	}
@@ -58,13 +58,8 @@ func (d *Docs) search(w http.ResponseWriter, r *http.Request) error {
 	return d.pages.Render(w, r, ui.Page{Template: "search", Data: v, Wide: true})
 }
 
-// index returns everything that can be found in a language.
-func (d *Docs) index(l text.Locale) ([]entry, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if made, ok := d.indexes[l]; ok {
-		return made, nil
-	}
+// newIndex returns everything that can be found in a language.
+func (d *Docs) newIndex(l text.Locale) ([]entry, error) {
 	var out []entry
 	for _, name := range guides.Names() {
 		g, err := d.readGuide(name, l)
@@ -94,7 +89,6 @@ func (d *Docs) index(l text.Locale) ([]entry, error) {
 		e.keys, e.lower = fold(" "+e.keys+" "), fold(e.Title+" "+e.Page)
 		e.lowerText = fold(e.text)
 	}
-	d.indexes[l] = out
 	return out, nil
 }
 

@@ -2,7 +2,6 @@ package docs
 
 import (
 	"bytes"
-	"encoding/json"
 	"html/template"
 	"regexp"
 	"strings"
@@ -22,7 +21,7 @@ import (
 var functions = template.FuncMap{
 	"markdown":   markdown,
 	"whole":      pageMarkdown,
-	"code":       func(body []byte) (template.HTML, error) { return highlight(body) },
+	"code":       highlight,
 	"request":    func(s *spec.Schema) table { return table{Fields: fieldsOf(s)} },
 	"answer":     func(s *spec.Schema) table { return table{Fields: fieldsOf(s), Answer: true} },
 	"describe":   describe,
@@ -87,19 +86,5 @@ func anchor(title string) string {
 	return strings.Trim(notPlain.ReplaceAllString(strings.ToLower(title), "-"), "-")
 }
 
-func indent(body []byte) (string, error) {
-	var b bytes.Buffer
-	if err := json.Indent(&b, body, "", "  "); err != nil {
-		return "", err
-	}
-	return b.String(), nil
-}
-
 // highlight returns JSON, indented and with its tokens marked.
-func highlight(body []byte) (template.HTML, error) {
-	text, err := indent(body)
-	if err != nil {
-		return "", err
-	}
-	return paint("json", text), nil
-}
+func highlight(body []byte) template.HTML { return paint("json", ui.IndentedJSON(body)) }

@@ -5,12 +5,13 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"time"
+	"strings"
 
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/pages/ui"
+	"github.com/assayhq/assay/internal/service"
 )
 
 const pageSize = 25
@@ -159,8 +160,7 @@ func (p *Portal) exportOrders(w http.ResponseWriter, r *http.Request, who *visit
 // good.
 func (p *Portal) servePhoto(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	name, size := r.PathValue("name"), imaging.Size(r.PathValue("size"))
-	format, ok := photo.ParseName(name)
-	if !ok || size != imaging.Thumb && size != imaging.Screen {
+	if _, ok := photo.ParseName(name); !ok || size != imaging.Thumb && size != imaging.Screen {
 		return ui.PageNotFound()
 	}
 	if _, err := p.Service.Photo(r.Context(), who.User.Actor("", who.Origin), name); err != nil {
@@ -171,12 +171,7 @@ func (p *Portal) servePhoto(w http.ResponseWriter, r *http.Request, who *visitor
 	h.Set("Cache-Control", "private, max-age=31536000, immutable")
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox") // the bytes are untrusted
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	var err error
-	if p.Images != nil {
-		err = p.Images.Serve(w, r.WithContext(imaging.OfAccount(r.Context(), who.User.AccountID)), name, size)
-	} else {
-		err = p.serveStored(w, r, name, format)
-	}
+	err := p.Images.Serve(w, r.WithContext(imaging.OfAccount(r.Context(), who.User.AccountID)), name, size)
 	if err == nil {
 		return nil
 	}
@@ -184,11 +179,48 @@ func (p *Portal) servePhoto(w http.ResponseWriter, r *http.Request, who *visitor
 	return p.Site.PhotoFailed(w, r, err)
 }
 
-func (p *Portal) serveStored(w http.ResponseWriter, r *http.Request, name string, format photo.Format) error {
-	file, err := p.Service.OpenPhoto(r.Context(), name)
+type searchView struct {
+	place
+	*service.Found
+	Text     string
+	Hits     int
+	Requests string // address of the requests that name the text as their order
+}
+
+// showSearch looks for one text in all that the environment has. What is the only hit is shown itself.
+func (p *Portal) showSearch(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	text := strings.TrimSpace(r.URL.Query().Get("q"))
+	found, err := p.Service.Search(r.Context(), who.actor(), text)
 	if err != nil {
 		return err
 	}
-	ui.ServePhoto(w, r, file, format, time.Time{})
-	return nil
+	q := url.Values{"q": {text}}
+	v := searchView{place: p.place(r, who, "/search?"+q.Encode()), Found: found, Text: text}
+	to := p.hits(&v)
+	if len(to) == 1 {
+		return p.Site.Redirect(w, r, to[0])
+	}
+	v.Hits = len(to)
+	v.Requests = v.Base + "/requests?" + url.Values{"order": {text}}.Encode()
+	return p.pages.Render(w, r, ui.Page{Template: "search", Data: v})
+}
+
+// hits returns the addresses of what was found.
+func (p *Portal) hits(v *searchView) (to []string) {
+	for i := range v.Orders {
+		to = append(to, v.Base+"/orders/"+v.Orders[i].ID)
+	}
+	if v.Delivery != nil {
+		to = append(to, v.Base+"/deliveries/"+v.Delivery.ID)
+	}
+	if v.Request != nil {
+		to = append(to, requestPath(v.Request))
+	}
+	for _, e := range v.Endpoints {
+		to = append(to, v.Base+"/webhooks/"+e.ID)
+	}
+	if v.Link != nil {
+		to = append(to, v.Base+capturePath+"/"+v.Link.ID)
+	}
+	return to
 }

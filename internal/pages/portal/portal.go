@@ -34,14 +34,7 @@ type Config struct {
 
 	Operations []string          // of the integration API, as the request log names them
 	Categories map[string]string // of limits, by operation
-
-	// Images gives photos in the sizes that pages show. Nil: the stored files themselves.
-	Images Images
-}
-
-// Images answers with a photo in a size, upright and in a format that browsers show; *imaging.Cache is one.
-type Images interface {
-	Serve(w http.ResponseWriter, r *http.Request, name string, size imaging.Size) error
+	Images     *imaging.Cache    // photos in the sizes that pages show
 }
 
 // Portal serves the pages.

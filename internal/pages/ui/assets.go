@@ -16,7 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/media"
 )
@@ -136,13 +135,6 @@ func acceptsGzip(r *http.Request) bool {
 		}
 	}
 	return false
-}
-
-// ServePhoto sends the file of a photo as it is stored. modified is told to the browser, unless it is zero.
-func ServePhoto(w http.ResponseWriter, r *http.Request, file media.File, format photo.Format, modified time.Time) {
-	defer func() { _ = file.Close() }() // opened for reading only
-	w.Header().Set("Content-Type", format.ContentType())
-	http.ServeContent(w, r, "", modified, file)
 }
 
 // PhotoFailed answers for a photo that was not served because of err: with a picture that says so, for now, where it

@@ -135,13 +135,6 @@ func (p *Pages) UsedKeys() map[string]bool { return maps.Clone(p.templates.used[
 // {{icon "name"}} name has to exist.
 type literals map[string]map[string]bool
 
-func (used literals) add(function, literal string) {
-	if used[function] == nil {
-		used[function] = make(map[string]bool)
-	}
-	used[function][literal] = true
-}
-
 // collect finds the calls below a node.
 func (used literals) collect(n parse.Node) {
 	switch n := n.(type) {
@@ -168,7 +161,10 @@ func (used literals) collect(n parse.Node) {
 		for _, cmd := range n.Cmds {
 			if id, ok := cmd.Args[0].(*parse.IdentifierNode); ok && len(cmd.Args) > 1 {
 				if literal, ok := cmd.Args[1].(*parse.StringNode); ok {
-					used.add(id.Ident, literal.Text)
+					if used[id.Ident] == nil {
+						used[id.Ident] = make(map[string]bool)
+					}
+					used[id.Ident][literal.Text] = true
 				}
 			}
 			for _, arg := range cmd.Args {

@@ -13,6 +13,7 @@ import (
 	_ "time/tzdata" // the program embeds it too
 
 	"github.com/assayhq/assay/api/apitest"
+	"github.com/assayhq/assay/api/spec"
 	"github.com/assayhq/assay/internal/api/integration"
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/httpx"
@@ -168,4 +169,4 @@ func Unseen() []apitest.Case {
 }
 
 // Routes returns the operations as the OpenAPI document has them.
-func (w *World) Routes() []apitest.Route { return w.validator.Routes() }
+func (w *World) Routes() []*spec.Operation { return w.validator.Routes() }
