@@ -226,14 +226,15 @@ func (s *Service) finishMail(ctx context.Context, f func(*store.Tx) error) error
 // DeleteOldMail ends up to limit mails that are too old to be sent, so that no secret link stays where no mail server
 // takes it, and deletes as many records of mails that failed before a time. It returns how many there were.
 func (s *Service) DeleteOldMail(ctx context.Context, failedBy time.Time, limit int) (int, error) {
-	var expired, deleted int64
+	var expired int64
+	var deleted int
 	err := s.store.Update(ctx, func(tx *store.Tx) (err error) {
 		now := s.now()
 		if expired, err = tx.ExpireMails(mailExpired, now.Add(-letter.Life), now, limit); err != nil {
 			return err
 		}
-		deleted, err = tx.DeleteOldMails(failedBy, limit)
+		deleted, err = tx.DeleteAged(store.OldFailedMails, failedBy, limit)
 		return err
 	})
-	return int(max(expired, deleted)), err
+	return max(int(expired), deleted), err
 }

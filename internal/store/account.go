@@ -27,24 +27,20 @@ func (t *Tx) InsertAccount(a *access.Account) error {
 	return err
 }
 
-const accountColumns = "id, name, locale, created_at"
-
 // Account returns an account by its id.
 func (q Queries) Account(ctx context.Context, id string) (*access.Account, error) {
-	return q.account(ctx, "SELECT "+accountColumns+" FROM accounts WHERE id = $1", id)
+	return q.account(ctx, "id = $1", id)
 }
 
 // AccountByName returns an account by its exact name.
 func (q Queries) AccountByName(ctx context.Context, name string) (*access.Account, error) {
-	return q.account(ctx, "SELECT "+accountColumns+" FROM accounts WHERE name = $1", name)
+	return q.account(ctx, "name = $1", name)
 }
 
-func (q Queries) account(ctx context.Context, text string, arg any) (*access.Account, error) {
+func (q Queries) account(ctx context.Context, where, arg string) (*access.Account, error) {
 	a := new(access.Account)
-	if err := q.db.Row(ctx, text, []any{arg}, &a.ID, &a.Name, &a.Locale, column.Time(&a.CreatedAt)); err != nil {
-		return nil, err
-	}
-	return a, nil
+	return a, q.db.Row(ctx, "SELECT id, name, locale, created_at FROM accounts WHERE "+where, []any{arg},
+		&a.ID, &a.Name, &a.Locale, column.Time(&a.CreatedAt))
 }
 
 // AccountIDs returns every account's id by its name.
@@ -104,41 +100,34 @@ const userColumns = "id, account_id, email, role, password_hash, created_at"
 
 // User returns an account user who has not left.
 func (q Queries) User(ctx context.Context, id string) (*access.User, error) {
-	return q.user(ctx, "SELECT "+userColumns+" FROM users WHERE id = $1 AND removed_at IS NULL", id)
+	return db.First(q.users(ctx, "id = $1 AND removed_at IS NULL", id))
 }
 
 // UserByEmail returns an account user who has not left by the normalised email.
 func (q Queries) UserByEmail(ctx context.Context, email string) (*access.User, error) {
-	return q.user(ctx, "SELECT "+userColumns+" FROM users WHERE email = $1 AND removed_at IS NULL", email)
+	return db.First(q.users(ctx, "email = $1 AND removed_at IS NULL", email))
 }
 
 // FormerUser returns a user who has left the account, by the normalised email.
 func (q Queries) FormerUser(ctx context.Context, accountID, email string) (*access.User, error) {
-	return q.user(ctx, "SELECT "+userColumns+" FROM users WHERE account_id = $1 AND email = $2 AND removed_at IS NOT NULL",
-		accountID, email)
+	return db.First(q.users(ctx, "account_id = $1 AND email = $2 AND removed_at IS NOT NULL", accountID, email))
 }
 
 // Owner returns the first owner of an account.
 func (q Queries) Owner(ctx context.Context, accountID string) (*access.User, error) {
-	return q.user(ctx, "SELECT "+userColumns+` FROM users WHERE account_id = $1 AND role = 'owner'
-		ORDER BY created_at, id LIMIT 1`, accountID)
-}
-
-func (q Queries) user(ctx context.Context, statement string, args ...any) (*access.User, error) {
-	return db.First(q.users(ctx, statement, args...))
+	return db.First(q.users(ctx, "account_id = $1 AND role = 'owner' ORDER BY created_at, id LIMIT 1", accountID))
 }
 
 // Users returns the users of an account who have not left, the longest there first.
 func (q Queries) Users(ctx context.Context, accountID string) ([]*access.User, error) {
-	return q.users(ctx, "SELECT "+userColumns+` FROM users WHERE account_id = $1 AND removed_at IS NULL
-		ORDER BY created_at, id`, accountID)
+	return q.users(ctx, "account_id = $1 AND removed_at IS NULL ORDER BY created_at, id", accountID)
 }
 
-func (q Queries) users(ctx context.Context, text string, args ...any) ([]*access.User, error) {
+func (q Queries) users(ctx context.Context, where string, args ...any) ([]*access.User, error) {
 	return db.Collect(ctx, q.db, func(scan db.Scanner) (*access.User, error) {
 		u := new(access.User)
 		return u, scan(&u.ID, &u.AccountID, &u.Email, &u.Role, &u.PasswordHash, column.Time(&u.CreatedAt))
-	}, text, args...)
+	}, "SELECT "+userColumns+" FROM users WHERE "+where, args...)
 }
 
 // LockTeam makes transactions that change the users of one account run one after the other.
@@ -179,9 +168,8 @@ func (q Queries) EmailTaken(ctx context.Context, email string) (bool, error) {
 // Untouched reports whether nobody has used the database yet: whatever is done first leaves a row in one of the tables,
 // and none of them is ever emptied.
 func (q Queries) Untouched(ctx context.Context) (bool, error) {
-	used, err := db.Value[int64](ctx, q.db, "SELECT CAST(CASE WHEN EXISTS (SELECT 1 FROM accounts) "+
-		"OR EXISTS (SELECT 1 FROM staff) OR EXISTS (SELECT 1 FROM catalog_versions) "+
-		"OR EXISTS (SELECT 1 FROM staff_actions) OR EXISTS (SELECT 1 FROM staff_actions_head WHERE head <> '') "+
-		"THEN 1 ELSE 0 END AS BIGINT)")
-	return used == 0, err
+	used, err := q.db.Exists(ctx, `FROM (SELECT 1 FROM accounts UNION ALL SELECT 1 FROM staff
+		UNION ALL SELECT 1 FROM catalog_versions UNION ALL SELECT 1 FROM staff_actions
+		UNION ALL SELECT 1 FROM staff_actions_head WHERE head <> '') AS used`)
+	return !used, err
 }

@@ -44,16 +44,13 @@ func (t *Tx) ExpireApprovals(now time.Time, limit int) ([]*access.Approval, erro
 
 // HasExpiredApprovals reports whether an open request's time is over.
 func (q Queries) HasExpiredApprovals(ctx context.Context, now time.Time) (bool, error) {
-	n, err := db.Value[int64](ctx, q.db, `SELECT COUNT(*) FROM (SELECT 1 FROM approvals WHERE status = 'open'
-		AND expires_at <= $1 LIMIT 1) AS due`, column.Micros(now))
-	return n > 0, err
+	return q.db.Exists(ctx, "FROM approvals WHERE status = 'open' AND expires_at <= $1", column.Micros(now))
 }
 
 // WithdrawApprovalsOf ends the open requests of a staff user who may not ask any more.
 func (t *Tx) WithdrawApprovalsOf(staffID string, now time.Time) error {
-	_, err := t.db.Exec(`UPDATE approvals SET status = 'withdrawn', decided_at = $1 WHERE requested_by = $2
+	return t.exec(`UPDATE approvals SET status = 'withdrawn', decided_at = $1 WHERE requested_by = $2
 		AND status = 'open'`, column.Micros(now), staffID)
-	return err
 }
 
 // Approval returns a request.

@@ -287,9 +287,8 @@ func (q Queries) StaffActions(
 // BeginStaffLog seals the head of the log of administration while it has no entry, with the chain of a new
 // installation: from then on an empty log can be told from one that was emptied.
 func (t *Tx) BeginStaffLog(c audit.Chain) error {
-	_, err := t.db.Exec("UPDATE staff_actions_head SET head = $1 WHERE id = 1 AND entries = 0 AND head = ''",
+	return t.exec("UPDATE staff_actions_head SET head = $1 WHERE id = 1 AND entries = 0 AND head = ''",
 		c.SealHead(&audit.Head{Chain: audit.Administration}))
-	return err
 }
 
 // AdministrationHead returns the newest entry of the log of administration.

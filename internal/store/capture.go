@@ -132,9 +132,8 @@ func (t *Tx) dropCapturePhotos(l *capture.Link) error {
 func (t *Tx) ReleasePhotos(names []string, since *time.Time) error {
 	return db.InBatches(names, func(names []string) error {
 		args := append([]any{column.MicrosOrNull(since)}, db.Anys(names)...)
-		_, err := t.db.Exec(`UPDATE photos SET used = 0, created_at = COALESCE(CAST($1 AS BIGINT), created_at)
+		return t.exec(`UPDATE photos SET used = 0, created_at = COALESCE(CAST($1 AS BIGINT), created_at)
 			WHERE name IN `+db.List(2, len(names)), args...)
-		return err
 	})
 }
 
@@ -160,16 +159,4 @@ func (t *Tx) DropExpiredCaptures(now time.Time, limit int) (int, error) {
 		}
 	}
 	return len(ids), nil
-}
-
-// DeleteOldCaptureLinks deletes up to limit links that expired before the time, and returns how many.
-func (t *Tx) DeleteOldCaptureLinks(before time.Time, limit int) (int, error) {
-	n, err := t.db.Exec(`DELETE FROM capture_links WHERE id IN (SELECT id FROM capture_links
-		WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)`, column.Micros(before), limit)
-	return int(n), err
-}
-
-// HasOldCaptureLinks reports whether a link expired before the time.
-func (q Queries) HasOldCaptureLinks(ctx context.Context, before time.Time) (bool, error) {
-	return q.db.Exists(ctx, "FROM capture_links WHERE expires_at < $1", column.Micros(before))
 }

@@ -85,9 +85,8 @@ func (q Queries) OpenOrders(ctx context.Context, answerTime, limit int) (catalog
 
 // LockAnswerTime makes transactions that could exceed an answer time's capacity run one after the other.
 func (t *Tx) LockAnswerTime(answerTime int) error {
-	_, err := t.db.Exec(`INSERT INTO answer_time_turns (answer_time, turns) VALUES ($1, 1)
+	return t.exec(`INSERT INTO answer_time_turns (answer_time, turns) VALUES ($1, 1)
 		ON CONFLICT (answer_time) DO UPDATE SET turns = answer_time_turns.turns + 1`, answerTime)
-	return err
 }
 
 // CatalogState returns the number of the current catalog, 0 when none was imported, and the answer times that are
@@ -127,15 +126,13 @@ func (q Queries) AnswerTimePauses(ctx context.Context) (map[int]catalog.Pause, e
 
 // PauseAnswerTime takes an answer time from new orders. One that is paused already stays as it is.
 func (t *Tx) PauseAnswerTime(code int, staffID string, at time.Time) error {
-	_, err := t.db.Exec(`INSERT INTO paused_answer_times (answer_time, paused_by, paused_at) VALUES ($1, $2, $3)
+	return t.exec(`INSERT INTO paused_answer_times (answer_time, paused_by, paused_at) VALUES ($1, $2, $3)
 		ON CONFLICT (answer_time) DO NOTHING`, code, staffID, column.Micros(at))
-	return err
 }
 
 // ResumeAnswerTime gives it back to new orders.
 func (t *Tx) ResumeAnswerTime(code int) error {
-	_, err := t.db.Exec("DELETE FROM paused_answer_times WHERE answer_time = $1", code)
-	return err
+	return t.exec("DELETE FROM paused_answer_times WHERE answer_time = $1", code)
 }
 
 // InsertCatalogDraft saves an uploaded catalog, and deletes those that were uploaded before a time.
@@ -150,12 +147,8 @@ func (t *Tx) InsertCatalogDraft(d *catalog.Draft, before time.Time) error {
 // CatalogDraft returns an uploaded catalog, or ErrNotFound.
 func (q Queries) CatalogDraft(ctx context.Context, id string) (*catalog.Draft, error) {
 	d := &catalog.Draft{ID: id}
-	if err := q.db.Row(ctx, `SELECT document, file_name, base_version, staff_id, created_at FROM catalog_drafts
-		WHERE id = $1`, []any{id}, &d.Document, &d.FileName, &d.BaseVersion, &d.StaffID,
-		column.Time(&d.CreatedAt)); err != nil {
-		return nil, err
-	}
-	return d, nil
+	return d, q.db.Row(ctx, `SELECT document, file_name, base_version, staff_id, created_at FROM catalog_drafts
+		WHERE id = $1`, []any{id}, &d.Document, &d.FileName, &d.BaseVersion, &d.StaffID, column.Time(&d.CreatedAt))
 }
 
 // DeleteCatalogDraft deletes an uploaded catalog; ErrNotFound when it is gone already.

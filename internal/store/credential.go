@@ -51,20 +51,16 @@ type TOTP struct {
 // TOTP returns the second factor of a person, or ErrNotFound when they have none.
 func (q Queries) TOTP(ctx context.Context, a access.Audience, userID string) (*TOTP, error) {
 	f := new(TOTP)
-	if err := q.db.Row(ctx, "SELECT sealed_secret, last_counter FROM totp WHERE audience = $1 AND user_id = $2",
-		[]any{string(a), userID}, &f.SealedSecret, &f.LastCounter); err != nil {
-		return nil, err
-	}
-	return f, nil
+	return f, q.db.Row(ctx, "SELECT sealed_secret, last_counter FROM totp WHERE audience = $1 AND user_id = $2",
+		[]any{string(a), userID}, &f.SealedSecret, &f.LastCounter)
 }
 
 // SetTOTP gives a person a second factor, in place of one they may have.
 func (t *Tx) SetTOTP(a access.Audience, userID string, f *TOTP, now time.Time) error {
-	_, err := t.db.Exec(`INSERT INTO totp (audience, user_id, sealed_secret, last_counter, enabled_at)
+	return t.exec(`INSERT INTO totp (audience, user_id, sealed_secret, last_counter, enabled_at)
 		VALUES ($1, $2, $3, $4, $5) ON CONFLICT (audience, user_id) DO UPDATE SET
 			sealed_secret = excluded.sealed_secret, last_counter = excluded.last_counter, enabled_at = excluded.enabled_at`,
 		string(a), userID, f.SealedSecret, f.LastCounter, column.Micros(now))
-	return err
 }
 
 // UseTOTP records that the code with the counter was accepted, or returns ErrNotFound when that one or a later one was
@@ -79,8 +75,7 @@ func (t *Tx) DeleteTOTP(a access.Audience, userID string) error {
 	if err := t.ReplaceRecoveryCodes(a, userID, nil); err != nil {
 		return err
 	}
-	_, err := t.db.Exec("DELETE FROM totp WHERE audience = $1 AND user_id = $2", string(a), userID)
-	return err
+	return t.exec("DELETE FROM totp WHERE audience = $1 AND user_id = $2", string(a), userID)
 }
 
 // ReplaceRecoveryCodes gives a person these recovery codes and no others.
@@ -177,24 +172,17 @@ func (t *Tx) DeletePasskey(a access.Audience, userID, id string) error {
 
 // DeletePasskeys removes all passkeys of a person, if they have some.
 func (t *Tx) DeletePasskeys(a access.Audience, userID string) error {
-	_, err := t.db.Exec("DELETE FROM passkeys WHERE audience = $1 AND user_id = $2", string(a), userID)
-	return err
+	return t.exec("DELETE FROM passkeys WHERE audience = $1 AND user_id = $2", string(a), userID)
 }
 
 // SpendChallenge notes that a challenge was answered; ErrExists when it was before.
 func (t *Tx) SpendChallenge(hash string, expires time.Time) error {
-	n, err := t.db.Exec(`INSERT INTO spent_challenges (challenge_hash, expires_at) VALUES ($1, $2)
+	fresh, err := t.changed(`INSERT INTO spent_challenges (challenge_hash, expires_at) VALUES ($1, $2)
 		ON CONFLICT (challenge_hash) DO NOTHING`, hash, column.Micros(expires))
-	if err == nil && n == 0 {
+	if err == nil && !fresh {
 		return ErrExists
 	}
 	return err
-}
-
-// DeleteOldChallenges removes up to limit spent challenges that ended by a time, and returns how many.
-func (t *Tx) DeleteOldChallenges(before time.Time, limit int) (int64, error) {
-	return t.db.Exec(`DELETE FROM spent_challenges WHERE challenge_hash IN (SELECT challenge_hash FROM spent_challenges
-		WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2`+t.db.Dialect.SkipLocked+")", column.Micros(before), limit)
 }
 
 // InsertLink adds a link by the hash of its token.
@@ -252,20 +240,17 @@ func (t *Tx) DeleteInvitation(a access.Audience, accountID, id string) error {
 
 // DeleteInvitationsTo withdraws the invitations that an email has: a new one replaces them.
 func (t *Tx) DeleteInvitationsTo(a access.Audience, accountID, email string) error {
-	_, err := t.db.Exec(`DELETE FROM links WHERE audience = $1 AND COALESCE(account_id, '') = $2 AND kind = 'invitation'
+	return t.exec(`DELETE FROM links WHERE audience = $1 AND COALESCE(account_id, '') = $2 AND kind = 'invitation'
 		AND email = $3 AND used_at IS NULL`, string(a), accountID, email)
-	return err
 }
 
 // DeleteInvitationsBy withdraws the open invitations that somebody has made who may not make them any more.
 func (t *Tx) DeleteInvitationsBy(a access.Audience, userID string) error {
-	_, err := t.db.Exec(`DELETE FROM links WHERE audience = $1 AND created_by = $2 AND kind = 'invitation'
+	return t.exec(`DELETE FROM links WHERE audience = $1 AND created_by = $2 AND kind = 'invitation'
 		AND used_at IS NULL`, string(a), userID)
-	return err
 }
 
 // DeleteResets withdraws the links that a person has to choose a new password.
 func (t *Tx) DeleteResets(a access.Audience, userID string) error {
-	_, err := t.db.Exec("DELETE FROM links WHERE audience = $1 AND user_id = $2 AND used_at IS NULL", string(a), userID)
-	return err
+	return t.exec("DELETE FROM links WHERE audience = $1 AND user_id = $2 AND used_at IS NULL", string(a), userID)
 }

@@ -106,9 +106,8 @@ func (t *Tx) DropErasedPhotos(photos []photo.Stored) error {
 		names[i] = photos[i].Name
 	}
 	return db.InBatches(names, func(names []string) error {
-		_, err := t.db.Exec("DELETE FROM photos WHERE used = 0 AND erased_at IS NOT NULL AND name IN "+db.List(1, len(names)),
+		return t.exec("DELETE FROM photos WHERE used = 0 AND erased_at IS NOT NULL AND name IN "+db.List(1, len(names)),
 			db.Anys(names)...)
-		return err
 	})
 }
 
@@ -296,8 +295,7 @@ func (t *Tx) EraseAccount(e Erasure, accountID string, at time.Time) error {
 }
 
 func (t *Tx) closed(text, accountID string, at time.Time) error {
-	_, err := t.db.Exec(text, accountID, column.Micros(at))
-	return err
+	return t.exec(text, accountID, column.Micros(at))
 }
 
 // EraseEvents erases what up to limit entries of a log of an account after a number say of people. It returns the

@@ -58,22 +58,8 @@ func (s *Store) clearWay(ctx context.Context, c *Creation) error {
 		return err
 	}
 	return s.Update(ctx, func(tx *Tx) error {
-		_, err := tx.db.Exec(`DELETE FROM idempotency_keys
+		return tx.exec(`DELETE FROM idempotency_keys
 			WHERE account_id = $1 AND environment = $2 AND key = $3 AND created_at <= $4`,
 			c.Order.AccountID, string(c.Order.Environment), c.Idempotency.Key, column.Micros(c.Idempotency.Since))
-		return err
 	})
-}
-
-// DeleteOldIdempotencyKeys removes up to limit keys from before the time and returns how many.
-func (t *Tx) DeleteOldIdempotencyKeys(before time.Time, limit int) (int, error) {
-	n, err := t.db.Exec(`DELETE FROM idempotency_keys WHERE (account_id, environment, key) IN (
-		SELECT account_id, environment, key FROM idempotency_keys WHERE created_at <= $1 LIMIT $2)`, column.Micros(before),
-		limit)
-	return int(n), err
-}
-
-// HasIdempotencyKeys reports whether there are keys from before the time.
-func (q Queries) HasIdempotencyKeys(ctx context.Context, before time.Time) (bool, error) {
-	return q.db.Exists(ctx, "FROM idempotency_keys WHERE created_at <= $1", column.Micros(before))
 }

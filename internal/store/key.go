@@ -28,25 +28,21 @@ const keyColumns = `id, account_id, environment, name, hint, scopes, limits, net
 
 // KeyByHash returns the key whose secret has the hash, revoked or not.
 func (q Queries) KeyByHash(ctx context.Context, hash string) (*access.Key, error) {
-	return q.key(ctx, "SELECT "+keyColumns+" FROM api_keys WHERE hash = $1", hash)
+	return db.First(q.keys(q.db.Uncancelable(ctx), "hash = $1", hash))
 }
 
 // Key returns a key by its id.
 func (q Queries) Key(ctx context.Context, id string) (*access.Key, error) {
-	return q.key(ctx, "SELECT "+keyColumns+" FROM api_keys WHERE id = $1", id)
-}
-
-func (q Queries) key(ctx context.Context, text string, arg any) (*access.Key, error) {
-	return db.First(q.keys(q.db.Uncancelable(ctx), text, arg))
+	return db.First(q.keys(q.db.Uncancelable(ctx), "id = $1", id))
 }
 
 // Keys returns all keys of an account, oldest first.
 func (q Queries) Keys(ctx context.Context, accountID string) ([]*access.Key, error) {
-	return q.keys(ctx, "SELECT "+keyColumns+" FROM api_keys WHERE account_id = $1 ORDER BY created_at, id", accountID)
+	return q.keys(ctx, "account_id = $1 ORDER BY created_at, id", accountID)
 }
 
-func (q Queries) keys(ctx context.Context, text string, arg any) ([]*access.Key, error) {
-	return db.Collect(ctx, q.db, scanKey, text, arg)
+func (q Queries) keys(ctx context.Context, where, arg string) ([]*access.Key, error) {
+	return db.Collect(ctx, q.db, scanKey, "SELECT "+keyColumns+" FROM api_keys WHERE "+where, arg)
 }
 
 func scanKey(scan db.Scanner) (*access.Key, error) {
@@ -73,8 +69,7 @@ func (q Queries) CountKeys(ctx context.Context, accountID string) (int, error) {
 
 // RevokeKey marks a key as revoked; it reports whether it was not so before.
 func (t *Tx) RevokeKey(id string, at time.Time) (bool, error) {
-	n, err := t.db.Exec("UPDATE api_keys SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL", column.Micros(at), id)
-	return n == 1, err
+	return t.changed("UPDATE api_keys SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL", column.Micros(at), id)
 }
 
 // LockKey makes transactions that change one API key or its endpoints run one after the other.
@@ -86,9 +81,8 @@ func (t *Tx) LockKey(keyID string) error {
 
 // TouchKey notes a use of a key, unless a later one is noted.
 func (t *Tx) TouchKey(id string, at time.Time) error {
-	_, err := t.db.Exec(`UPDATE api_keys SET last_used_at = $1
+	return t.exec(`UPDATE api_keys SET last_used_at = $1
 		WHERE id = $2 AND (last_used_at IS NULL OR last_used_at < $1)`, column.Micros(at), id)
-	return err
 }
 
 // RenameKey gives a key another name, or returns ErrNotFound.

@@ -74,12 +74,6 @@ func (t *Tx) ExpireMails(failure string, since, now time.Time, limit int) (int64
 		column.Micros(now), failure, column.Micros(since), limit)
 }
 
-// DeleteOldMails deletes up to limit records of mails that failed at a time or before, and returns how many.
-func (t *Tx) DeleteOldMails(failedBy time.Time, limit int) (int64, error) {
-	return t.db.Exec(`DELETE FROM mails WHERE id IN
-		(SELECT id FROM mails WHERE failed_at <= $1 ORDER BY failed_at LIMIT $2)`, column.Micros(failedBy), limit)
-}
-
 // MailCounts returns how many mails wait to be sent, and how many records of failed ones are kept.
 func (q Queries) MailCounts(ctx context.Context) (queued, failed int64, err error) {
 	err = q.db.Row(ctx, "SELECT COUNT(*) - COUNT(failed_at), COUNT(failed_at) FROM mails", nil, &queued, &failed)

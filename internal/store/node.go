@@ -106,8 +106,7 @@ func (s *Store) ReturnLease(ctx context.Context, task, holder string) error {
 		return nil
 	}
 	return s.Update(Unhurried(ctx), func(tx *Tx) error {
-		_, err := tx.db.Exec("DELETE FROM task_leases WHERE task = $1 AND holder = $2", task, holder)
-		return err
+		return tx.exec("DELETE FROM task_leases WHERE task = $1 AND holder = $2", task, holder)
 	})
 }
 

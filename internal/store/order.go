@@ -284,12 +284,8 @@ func (q Queries) CountClaims(ctx context.Context, staffID string) (int, error) {
 
 // TouchClaim records activity of the assignee of an order, unless some was recorded after the time noted.
 func (t *Tx) TouchClaim(orderID, staffID string, now, noted time.Time) error {
-	err := t.db.One(`UPDATE orders SET claimed_at = $1 WHERE id = $2 AND assignee_id = $3 AND status = 'processing'
+	return t.exec(`UPDATE orders SET claimed_at = $1 WHERE id = $2 AND assignee_id = $3 AND status = 'processing'
 		AND claimed_at <= $4`, column.Micros(now), orderID, staffID, column.Micros(noted))
-	if errors.Is(err, ErrNotFound) {
-		return nil
-	}
-	return err
 }
 
 // RowID returns the rowid that the order with an id gets in SQLite: the bits of the id's time and counter, and three

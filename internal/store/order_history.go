@@ -33,10 +33,9 @@ func (t *Tx) AppendTimeline(orderID string, e *order.TimelineEntry) error {
 		}
 		details = string(b)
 	}
-	_, err := t.db.Exec(`INSERT INTO order_events (order_id, seq, at, event, actor_type, actor_id, actor_name, details)
+	return t.exec(`INSERT INTO order_events (order_id, seq, at, event, actor_type, actor_id, actor_name, details)
 		VALUES ($1, (SELECT COALESCE(MAX(seq), 0) + 1 FROM order_events WHERE order_id = $1), $2, $3, $4, $5, $6, $7)`,
 		orderID, column.Micros(e.At), e.Event, string(e.Actor.Kind), column.TextOrNull(e.Actor.ID), e.Actor.Name, details)
-	return err
 }
 
 // OrderHistory returns the photos, the notes and the timeline of an order.
@@ -182,9 +181,8 @@ func (t *Tx) countDueDay(s order.Status, day, slot int64) error {
 	if err != nil || n > 0 {
 		return err
 	}
-	_, err = t.db.Exec(`INSERT INTO live_ended_due_days (status, day, slot, orders) VALUES ($1, $2, $3, 1)
+	return t.exec(`INSERT INTO live_ended_due_days (status, day, slot, orders) VALUES ($1, $2, $3, 1)
 		ON CONFLICT (status, day, slot) DO UPDATE SET orders = live_ended_due_days.orders + 1`, string(s), day, slot)
-	return err
 }
 
 // walkedOffset is up to which offset a page is found by walking along the index: that is faster than adding up days.
@@ -270,12 +268,11 @@ const microsPerDay = int64(24 * time.Hour / time.Microsecond)
 // error, and the bucket of its turnaround, -1 where it has none. It is one row an account changes in many transactions:
 // it comes last in them, after the balance.
 func (t *Tx) CountResult(o *order.Order, took int) error {
-	_, err := t.db.Exec(`INSERT INTO order_results (account_id, environment, day, result, took, orders)
+	return t.exec(`INSERT INTO order_results (account_id, environment, day, result, took, orders)
 		VALUES ($1, $2, $3, $4, $5, 1)
 		ON CONFLICT (account_id, environment, day, result, took) DO UPDATE SET orders = order_results.orders + 1`,
 		o.AccountID, string(o.Environment), column.Micros(*o.EndedAt)/microsPerDay,
 		cmp.Or(string(o.Outcome), string(o.Status)), took)
-	return err
 }
 
 // ResultCount is how many orders ended on a day with a result and a turnaround.

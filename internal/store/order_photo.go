@@ -80,9 +80,8 @@ func (t *Tx) InsertOrderPhotos(orderID string, round int, photos []order.Photo) 
 	for i, p := range photos {
 		args = append(args, orderID, round, i, p.IndexCode, column.TextOrNull(p.Name))
 	}
-	_, err := t.db.Exec("INSERT INTO order_photos (order_id, round, position, index_code, photo) VALUES "+
+	return t.exec("INSERT INTO order_photos (order_id, round, position, index_code, photo) VALUES "+
 		db.Tuples(len(photos), columns), args...)
-	return err
 }
 
 // OrderPhotos returns all photos of an order: those of its creation, then those of each round. An order that does not

@@ -43,10 +43,9 @@ func (t *Tx) InsertRequests(blocks []*requestlog.Block, most int64) error {
 
 // deleteSurplus deletes the oldest blocks of a tenant, as far as a number in its sequence.
 func (t *Tx) deleteSurplus(tenant access.Tenant, upTo int64) error {
-	_, err := t.db.Exec(`DELETE FROM request_log WHERE id IN (SELECT id FROM request_log
+	return t.exec(`DELETE FROM request_log WHERE id IN (SELECT id FROM request_log
 		WHERE account_id = $1 AND environment = $2 ORDER BY id LIMIT $3) AND seq <= $4`,
 		tenant.AccountID, string(tenant.Environment), oldBlocks, upTo)
-	return err
 }
 
 // StoredBlock is a block of the request log as it is stored.

@@ -13,6 +13,48 @@ import (
 	"github.com/assayhq/assay/internal/store/partition"
 )
 
+// Aged are the rows of a table that are deleted when their time is over.
+type Aged struct {
+	table, key string
+	old        string // which they are; $1 is a time
+	first      string // what those that go first are told by
+}
+
+// What is deleted by its age without more ado. Versions of the catalog are kept for as long as they are among the last.
+var (
+	OldSessions        = Aged{"sessions", "id", "expires_at <= $1", "expires_at"}
+	OldSignInAttempts  = Aged{"sign_in_attempts", "key", "started_at <= $1", "started_at"}
+	OldDevices         = Aged{"sign_in_devices", "audience, user_id, device_hash", "seen_at <= $1", "seen_at"}
+	OldChallenges      = Aged{"spent_challenges", "challenge_hash", "expires_at <= $1", "expires_at"}
+	OldLinks           = Aged{"links", "id", "(expires_at < $1 OR used_at < $1)", "id"}
+	OldCaptureLinks    = Aged{"capture_links", "id", "expires_at < $1", "expires_at"}
+	OldIdempotencyKeys = Aged{"idempotency_keys", "account_id, environment, key", "created_at <= $1", "created_at"}
+	OldFailedMails     = Aged{"mails", "id", "failed_at <= $1", "failed_at"}
+	OldDeliveryLeases  = Aged{"delivery_leases", "endpoint_id", "lease_until < $1", "endpoint_id"}
+	OldCatalogs        = Aged{"catalog_versions", "version", `created_at < $1
+		AND version <= (SELECT MAX(version) FROM catalog_versions) - 20`, "version"}
+)
+
+// DeleteAged deletes up to limit rows whose time was over by another, and returns how many. Those that somebody is
+// changing are left for the next time.
+func (t *Tx) DeleteAged(a Aged, by time.Time, limit int) (int, error) {
+	n, err := t.db.Exec("DELETE FROM "+a.table+" WHERE ("+a.key+") IN (SELECT "+a.key+" FROM "+a.table+" WHERE "+a.old+
+		" ORDER BY "+a.first+" LIMIT $2"+t.db.Dialect.SkipLocked+")", column.Micros(by), limit)
+	return int(n), err
+}
+
+// DeleteAged is that of a transaction, which is begun only if there is something to delete.
+func (s *Store) DeleteAged(ctx context.Context, a Aged, by time.Time, limit int) (n int, err error) {
+	if some, err := s.db.Exists(ctx, "FROM "+a.table+" WHERE "+a.old, column.Micros(by)); err != nil || !some {
+		return 0, err
+	}
+	err = s.Update(ctx, func(tx *Tx) (err error) {
+		n, err = tx.DeleteAged(a, by, limit)
+		return err
+	})
+	return n, err
+}
+
 // deliveryAge is a delivery with what decides whether it is still needed.
 type deliveryAge struct {
 	id        string
@@ -43,8 +85,7 @@ func (t *Tx) DeleteOldDeliveries(before time.Time, limit int) (deleted int, err 
 		}
 		for _, table := range []string{"delivery_attempts WHERE delivery_id", "deliveries WHERE id"} {
 			if err := db.InBatches(old, func(ids []string) error {
-				_, err := t.db.Exec("DELETE FROM "+table+" IN "+db.List(1, len(ids)), db.Anys(ids)...)
-				return err
+				return t.exec("DELETE FROM "+table+" IN "+db.List(1, len(ids)), db.Anys(ids)...)
 			}); err != nil {
 				return deleted, err
 			}
@@ -71,47 +112,6 @@ func (t *Tx) oldestDeliveries(after string, before time.Time, limit int) ([]deli
 func (q Queries) HasDeliveries(ctx context.Context, before time.Time) (bool, error) {
 	return q.db.Exists(ctx, "FROM (SELECT created_at FROM "+partition.Rest(q.db.Dialect, "deliveries")+
 		" ORDER BY id LIMIT 1) AS oldest WHERE created_at < $1", column.Micros(before))
-}
-
-// DeleteOldLinks deletes up to limit links that ended before the time, used or not, and returns how many.
-func (t *Tx) DeleteOldLinks(before time.Time, limit int) (int, error) {
-	n, err := t.db.Exec(`DELETE FROM links WHERE id IN (SELECT id FROM links
-		WHERE expires_at < $1 OR used_at < $1 ORDER BY id LIMIT $2)`, column.Micros(before), limit)
-	return int(n), err
-}
-
-// HasOldLinks reports whether a link ended before the time.
-func (q Queries) HasOldLinks(ctx context.Context, before time.Time) (bool, error) {
-	return q.db.Exists(ctx, "FROM links WHERE expires_at < $1 OR used_at < $1", column.Micros(before))
-}
-
-const oldVersions = ` FROM catalog_versions WHERE created_at < $1
-	AND version <= (SELECT MAX(version) FROM catalog_versions) - $2`
-
-// DeleteOldCatalogs deletes up to limit versions of the catalog that were replaced before the time, except the last
-// few, and returns how many.
-func (t *Tx) DeleteOldCatalogs(before time.Time, keep, limit int) (int, error) {
-	n, err := t.db.Exec("DELETE FROM catalog_versions WHERE version IN (SELECT version"+oldVersions+
-		" ORDER BY version LIMIT $3)", column.Micros(before), keep, limit)
-	return int(n), err
-}
-
-// HasOldCatalogs reports whether DeleteOldCatalogs would delete something.
-func (q Queries) HasOldCatalogs(ctx context.Context, before time.Time, keep int) (bool, error) {
-	return q.db.Exists(ctx, oldVersions, column.Micros(before), keep)
-}
-
-// DeleteOldLeases deletes up to limit leases of queues that ended before the time, such as those of endpoints that were
-// deleted, and returns how many.
-func (t *Tx) DeleteOldLeases(before time.Time, limit int) (int, error) {
-	n, err := t.db.Exec(`DELETE FROM delivery_leases WHERE endpoint_id IN (SELECT endpoint_id FROM delivery_leases
-		WHERE lease_until < $1 ORDER BY endpoint_id LIMIT $2)`, column.Micros(before), limit)
-	return int(n), err
-}
-
-// HasOldLeases reports whether a lease ended before the time.
-func (q Queries) HasOldLeases(ctx context.Context, before time.Time) (bool, error) {
-	return q.db.Exists(ctx, "FROM delivery_leases WHERE lease_until < $1", column.Micros(before))
 }
 
 // UnknownPhotos returns those of the names that no photo has, and those of photos that were erased.
@@ -184,10 +184,9 @@ func (q Queries) RetentionMark(ctx context.Context, env access.Environment) (m R
 
 // SetRetentionMark moves the mark.
 func (t *Tx) SetRetentionMark(env access.Environment, m RetentionMark) error {
-	_, err := t.db.Exec(`INSERT INTO photo_retention (environment, at, order_id) VALUES ($1, $2, $3)
+	return t.exec(`INSERT INTO photo_retention (environment, at, order_id) VALUES ($1, $2, $3)
 		ON CONFLICT (environment) DO UPDATE SET at = excluded.at, order_id = excluded.order_id`,
 		string(env), column.Micros(m.At), m.OrderID)
-	return err
 }
 
 // AgedOrder is an order whose photos may be old enough to be erased.

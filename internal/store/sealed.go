@@ -24,9 +24,8 @@ func (q Queries) Begun(ctx context.Context) (time.Time, error) {
 
 // InsertSealedKey keeps a key, unless one with the label is kept already.
 func (t *Tx) InsertSealedKey(label, sealed string, at time.Time) error {
-	_, err := t.db.Exec("INSERT INTO sealed_keys (id, sealed, created_at) VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING",
+	return t.exec("INSERT INTO sealed_keys (id, sealed, created_at) VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING",
 		label, sealed, column.Micros(at))
-	return err
 }
 
 // SealedColumn is a column whose values are sealed with the secret key.

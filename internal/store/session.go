@@ -47,32 +47,27 @@ func (q Queries) sessions(ctx context.Context, text string, args ...any) ([]*acc
 
 // TouchSession stores the last use of a session. One that is gone meanwhile stays gone.
 func (t *Tx) TouchSession(s *access.Session) error {
-	_, err := t.db.Exec("UPDATE sessions SET last_seen_at = $1, expires_at = $2 WHERE id = $3 AND last_seen_at < $1",
+	return t.exec("UPDATE sessions SET last_seen_at = $1, expires_at = $2 WHERE id = $3 AND last_seen_at < $1",
 		column.Micros(s.LastSeenAt), column.Micros(s.ExpiresAt), s.ID)
-	return err
 }
 
 // ConfirmSession notes that the person of a session has proved who they are.
 func (t *Tx) ConfirmSession(id string, now time.Time) error {
-	_, err := t.db.Exec("UPDATE sessions SET confirmed_at = $1 WHERE id = $2", column.Micros(now), id)
-	return err
+	return t.exec("UPDATE sessions SET confirmed_at = $1 WHERE id = $2", column.Micros(now), id)
 }
 
 // ProveSession notes that the person of a session has proved who they are with a passkey, or with nil that this is not
 // to count any more.
 func (t *Tx) ProveSession(id string, at *time.Time) error {
 	if at == nil {
-		_, err := t.db.Exec("UPDATE sessions SET passkey_at = NULL WHERE id = $1", id)
-		return err
+		return t.exec("UPDATE sessions SET passkey_at = NULL WHERE id = $1", id)
 	}
-	_, err := t.db.Exec("UPDATE sessions SET confirmed_at = $1, passkey_at = $1 WHERE id = $2", column.Micros(*at), id)
-	return err
+	return t.exec("UPDATE sessions SET confirmed_at = $1, passkey_at = $1 WHERE id = $2", column.Micros(*at), id)
 }
 
 // SetSessionFactor notes that the person of a session has a second factor now, which they have proved.
 func (t *Tx) SetSessionFactor(id string) error {
-	_, err := t.db.Exec("UPDATE sessions SET factor = 1 WHERE id = $1", id)
-	return err
+	return t.exec("UPDATE sessions SET factor = 1 WHERE id = $1", id)
 }
 
 // HoldSession keeps a session of a user from ending before the transaction does, or returns ErrNotFound when it has
@@ -93,26 +88,17 @@ func (t *Tx) DeleteSessions(audience access.Audience, userID, exceptID string) (
 		string(audience), userID, exceptID)
 }
 
-// DeleteExpiredSessions removes up to limit sessions that have ended, and returns how many.
-func (t *Tx) DeleteExpiredSessions(now time.Time, limit int) (int64, error) {
-	return t.db.Exec(`DELETE FROM sessions WHERE id IN (SELECT id FROM sessions
-		WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2`+t.db.Dialect.SkipLocked+")", column.Micros(now), limit)
-}
-
 // CountUnknownSignIn counts an attempt to sign in with an email that nobody has, with about as much work as the audit
 // log has with the others: how long an answer takes must not tell which emails exist.
 func (t *Tx) CountUnknownSignIn() error {
-	_, err := t.db.Exec(`INSERT INTO unknown_sign_ins (id, attempts) VALUES (1, 1)
+	err := t.exec(`INSERT INTO unknown_sign_ins (id, attempts) VALUES (1, 1)
 		ON CONFLICT (id) DO UPDATE SET attempts = unknown_sign_ins.attempts + 1`)
-	if err != nil {
-		return err
-	}
 	for range 2 {
-		if _, err := t.db.Exec("UPDATE unknown_sign_ins SET attempts = attempts WHERE id = 1"); err != nil {
-			return err
+		if err == nil {
+			err = t.exec("UPDATE unknown_sign_ins SET attempts = attempts WHERE id = 1")
 		}
 	}
-	return nil
+	return err
 }
 
 // SignInWindow is how often something was tried since the window of it began.
@@ -148,27 +134,18 @@ func (t *Tx) CountAttempt(key string, now, since time.Time) (a SignInWindow, err
 
 // GiveBackAttempt takes back one attempt.
 func (t *Tx) GiveBackAttempt(key string) error {
-	_, err := t.db.Exec("UPDATE sign_in_attempts SET attempts = attempts - 1 WHERE key = $1 AND attempts > 0", key)
-	return err
+	return t.exec("UPDATE sign_in_attempts SET attempts = attempts - 1 WHERE key = $1 AND attempts > 0", key)
 }
 
 // ForgetAttempts takes back all attempts.
 func (t *Tx) ForgetAttempts(key string) error {
-	_, err := t.db.Exec("DELETE FROM sign_in_attempts WHERE key = $1", key)
-	return err
-}
-
-// DeleteOldSignInAttempts removes up to limit windows that began by a time, and returns how many.
-func (t *Tx) DeleteOldSignInAttempts(before time.Time, limit int) (int64, error) {
-	return t.db.Exec(`DELETE FROM sign_in_attempts WHERE key IN (SELECT key FROM sign_in_attempts
-		WHERE started_at <= $1 ORDER BY started_at LIMIT $2`+t.db.Dialect.SkipLocked+")", column.Micros(before), limit)
+	return t.exec("DELETE FROM sign_in_attempts WHERE key = $1", key)
 }
 
 // KnowsDevice reports whether a person has signed in with a browser before.
 func (q Queries) KnowsDevice(ctx context.Context, a access.Audience, userID, device string) (bool, error) {
-	n, err := db.Value[int](ctx, q.db, `SELECT COUNT(*) FROM sign_in_devices
-		WHERE audience = $1 AND user_id = $2 AND device_hash = $3`, string(a), userID, device)
-	return n > 0, err
+	return q.db.Exists(ctx, "FROM sign_in_devices WHERE audience = $1 AND user_id = $2 AND device_hash = $3",
+		string(a), userID, device)
 }
 
 // CountDevices returns with how many browsers a person has signed in before.
@@ -179,10 +156,10 @@ func (q Queries) CountDevices(ctx context.Context, a access.Audience, userID str
 
 // SeeDevice notes that a person has signed in with a browser, and reports whether it is a new one.
 func (t *Tx) SeeDevice(a access.Audience, userID, device string, now time.Time) (isNew bool, err error) {
-	n, err := t.db.Exec(`INSERT INTO sign_in_devices (audience, user_id, device_hash, seen_at) VALUES ($1, $2, $3, $4)
+	isNew, err = t.changed(`INSERT INTO sign_in_devices (audience, user_id, device_hash, seen_at) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (audience, user_id, device_hash) DO NOTHING`, string(a), userID, device, column.Micros(now))
-	if err != nil || n == 1 {
-		return n == 1, err
+	if err != nil || isNew {
+		return isNew, err
 	}
 	return false, t.db.One(`UPDATE sign_in_devices SET seen_at = $4
 		WHERE audience = $1 AND user_id = $2 AND device_hash = $3`, string(a), userID, device, column.Micros(now))
@@ -190,13 +167,5 @@ func (t *Tx) SeeDevice(a access.Audience, userID, device string, now time.Time) 
 
 // ForgetDevices makes all browsers of a person unknown.
 func (t *Tx) ForgetDevices(a access.Audience, userID string) error {
-	_, err := t.db.Exec("DELETE FROM sign_in_devices WHERE audience = $1 AND user_id = $2", string(a), userID)
-	return err
-}
-
-// DeleteOldDevices removes up to limit browsers that nobody has signed in with since a time, and returns how many.
-func (t *Tx) DeleteOldDevices(before time.Time, limit int) (int64, error) {
-	return t.db.Exec(`DELETE FROM sign_in_devices WHERE (audience, user_id, device_hash) IN (
-		SELECT audience, user_id, device_hash FROM sign_in_devices WHERE seen_at <= $1 ORDER BY seen_at LIMIT $2`+
-		t.db.Dialect.SkipLocked+")", column.Micros(before), limit)
+	return t.exec("DELETE FROM sign_in_devices WHERE audience = $1 AND user_id = $2", string(a), userID)
 }

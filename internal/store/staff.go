@@ -31,12 +31,12 @@ const staffColumns = "id, email, name, role, password_hash, created_at, deactiva
 
 // Staff returns a staff user by their id, deactivated or not.
 func (q Queries) Staff(ctx context.Context, id string) (*access.Staff, error) {
-	return q.staff(ctx, "SELECT "+staffColumns+" FROM staff WHERE id = $1", id)
+	return db.First(q.staffList(ctx, "WHERE id = $1", id))
 }
 
 // StaffByEmail returns a staff user by their normalized email, deactivated or not.
 func (q Queries) StaffByEmail(ctx context.Context, email string) (*access.Staff, error) {
-	return q.staff(ctx, "SELECT "+staffColumns+" FROM staff WHERE email = $1", email)
+	return db.First(q.staffList(ctx, "WHERE email = $1", email))
 }
 
 // StaffByToken returns the staff user whose token has the hash, deactivated or not, and what is kept of it.
@@ -54,20 +54,16 @@ func (q Queries) StaffByToken(ctx context.Context, tokenHash string) (*access.St
 	return s, token, err
 }
 
-func (q Queries) staff(ctx context.Context, text, arg string) (*access.Staff, error) {
-	return db.First(q.staffList(ctx, text, arg))
-}
-
 // AllStaff returns every staff user, the oldest first.
 func (q Queries) AllStaff(ctx context.Context) ([]*access.Staff, error) {
-	return q.staffList(ctx, "SELECT "+staffColumns+" FROM staff ORDER BY created_at, id")
+	return q.staffList(ctx, "ORDER BY created_at, id")
 }
 
-func (q Queries) staffList(ctx context.Context, text string, args ...any) ([]*access.Staff, error) {
+func (q Queries) staffList(ctx context.Context, rest string, args ...any) ([]*access.Staff, error) {
 	return db.Collect(ctx, q.db, func(scan db.Scanner) (*access.Staff, error) {
 		s := new(access.Staff)
 		return s, scanStaff(scan, s)
-	}, text, args...)
+	}, "SELECT "+staffColumns+" FROM staff "+rest, args...)
 }
 
 // scanStaff reads staffColumns and what follows them.
@@ -109,14 +105,13 @@ func (q Queries) members(ctx context.Context, text string, args ...any) ([]*acce
 
 // StaffForUpdate returns a staff user whom the transaction is about to change, or whose being active it relies on.
 func (t *Tx) StaffForUpdate(id string) (*access.Staff, error) {
-	return t.staff(t.Context(), "SELECT "+staffColumns+" FROM staff WHERE id = $1"+t.db.Dialect.ForUpdate, id)
+	return db.First(t.staffList(t.Context(), "WHERE id = $1"+t.db.Dialect.ForUpdate, id))
 }
 
 // DeactivateStaff ends a staff user; it reports whether they were active before.
 func (t *Tx) DeactivateStaff(id string, at time.Time) (bool, error) {
-	n, err := t.db.Exec("UPDATE staff SET deactivated_at = $1 WHERE id = $2 AND deactivated_at IS NULL",
+	return t.changed("UPDATE staff SET deactivated_at = $1 WHERE id = $2 AND deactivated_at IS NULL",
 		column.Micros(at), id)
-	return n == 1, err
 }
 
 // ReactivateStaff lets a staff user who was deactivated come back.

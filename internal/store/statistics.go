@@ -68,9 +68,8 @@ func (q Queries) FirstOrderAt(ctx context.Context) (at time.Time, err error) {
 // SaveDailyStatistics saves the figures of a day that is over. Another node may have saved them already; they are the
 // same.
 func (t *Tx) SaveDailyStatistics(day, figures string) error {
-	_, err := t.db.Exec("INSERT INTO daily_statistics (day, figures) VALUES ($1, $2) ON CONFLICT (day) DO NOTHING",
+	return t.exec("INSERT INTO daily_statistics (day, figures) VALUES ($1, $2) ON CONFLICT (day) DO NOTHING",
 		day, figures)
-	return err
 }
 
 // QueueSample is how many Live orders were open at a time.
@@ -91,8 +90,7 @@ func (t *Tx) SaveQueueSample(s *QueueSample, before time.Time) error {
 		column.Micros(s.At), s.Queued, s.Processing, s.UpdatePhotos); err != nil {
 		return err
 	}
-	_, err := t.db.Exec("DELETE FROM queue_samples WHERE at < $1", column.Micros(before))
-	return err
+	return t.exec("DELETE FROM queue_samples WHERE at < $1", column.Micros(before))
 }
 
 // QueueSamples returns the samples from a time on, the oldest first.

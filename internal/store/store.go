@@ -41,6 +41,18 @@ func newTx(tx *db.Tx) *Tx { return &Tx{Queries: Queries{tx.Queries}, db: tx} }
 // Context is the context of the transaction, for functions that have no other.
 func (t *Tx) Context() context.Context { return t.db.Context() }
 
+// exec runs a statement, whatever it changes.
+func (t *Tx) exec(text string, args ...any) error {
+	_, err := t.db.Exec(text, args...)
+	return err
+}
+
+// changed runs a statement and reports whether it has changed something.
+func (t *Tx) changed(text string, args ...any) (bool, error) {
+	n, err := t.db.Exec(text, args...)
+	return n > 0, err
+}
+
 // Store is an open database.
 type Store struct {
 	Queries
@@ -125,9 +137,8 @@ func (s *Store) ProbeWrite(ctx context.Context) error {
 			column.Micros(now.Add(probeLife))); err != nil {
 			return err
 		}
-		_, err := tx.db.Exec(`INSERT INTO write_probes (id, at) VALUES ($1, $2)
+		return tx.exec(`INSERT INTO write_probes (id, at) VALUES ($1, $2)
 			ON CONFLICT (id) DO UPDATE SET at = excluded.at`, s.probe, column.Micros(now))
-		return err
 	})
 }
 

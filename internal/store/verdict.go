@@ -47,9 +47,8 @@ func (t *Tx) RevokeCertificate(id, reason string, at time.Time) error {
 
 // RevokeCertificatesOf revokes the certificates of an order that are in force, except one, which may be empty.
 func (t *Tx) RevokeCertificatesOf(orderID, exceptID, reason string, at time.Time) error {
-	_, err := t.db.Exec(`UPDATE certificates SET revoked_at = $1, revoked_reason = $2
+	return t.exec(`UPDATE certificates SET revoked_at = $1, revoked_reason = $2
 		WHERE order_id = $3 AND id <> $4 AND revoked_at IS NULL`, column.Micros(at), reason, orderID, exceptID)
-	return err
 }
 
 // RevokedCertificates returns the certificates that were taken back last, the newest first.
@@ -65,12 +64,11 @@ func (q Queries) RevokedCertificates(ctx context.Context, limit int) ([]certific
 // SaveVerdictDraft stores what a staff user has entered for an order as the version that follows another, and reports
 // whether that other one still was the latest.
 func (t *Tx) SaveVerdictDraft(orderID, staffID, draft string, follows int64, now time.Time) (bool, error) {
-	n, err := t.db.Exec(`INSERT INTO verdict_drafts (order_id, staff_id, version, draft, updated_at)
+	return t.changed(`INSERT INTO verdict_drafts (order_id, staff_id, version, draft, updated_at)
 		VALUES ($1, $2, CAST($3 AS BIGINT) + 1, $4, $5)
 		ON CONFLICT (order_id, staff_id) DO UPDATE
 		SET version = excluded.version, draft = excluded.draft, updated_at = excluded.updated_at
 		WHERE verdict_drafts.version = $3`, orderID, staffID, follows, draft, column.Micros(now))
-	return n == 1, err
 }
 
 const (
@@ -102,6 +100,5 @@ func readDraft(scan db.Scanner) (*order.KeptDraft, error) {
 // DeleteVerdictDrafts deletes what was entered for an order and not sent, except by one, whose checklist is part of how
 // the verdict came about.
 func (t *Tx) DeleteVerdictDrafts(orderID, exceptStaffID string) error {
-	_, err := t.db.Exec("DELETE FROM verdict_drafts WHERE order_id = $1 AND staff_id <> $2", orderID, exceptStaffID)
-	return err
+	return t.exec("DELETE FROM verdict_drafts WHERE order_id = $1 AND staff_id <> $2", orderID, exceptStaffID)
 }

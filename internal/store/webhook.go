@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -99,21 +98,19 @@ func (t *Tx) RotateSecret(keyID, id, sealed string, now, previousUntil time.Time
 // PauseEndpoint makes the deliveries to an endpoint of an API key wait, and reports whether it was not paused: one that
 // is stays so since the time it was.
 func (t *Tx) PauseEndpoint(keyID, id string, now time.Time) (bool, error) {
-	n, err := t.db.Exec(`UPDATE webhook_endpoints SET paused_at = $1
+	return t.changed(`UPDATE webhook_endpoints SET paused_at = $1
 		WHERE id = $2 AND api_key_id = $3 AND paused_at IS NULL`, column.Micros(now), id, keyID)
-	return n > 0, err
 }
 
 // ResumeEndpoint ends the pause of an endpoint of an API key, and reports whether it was paused. What has waited gets
 // all attempts; without a pause nothing gets more than it had.
 func (t *Tx) ResumeEndpoint(keyID, id string) (bool, error) {
-	n, err := t.db.Exec(`UPDATE webhook_endpoints SET paused_at = NULL
+	paused, err := t.changed(`UPDATE webhook_endpoints SET paused_at = NULL
 		WHERE id = $1 AND api_key_id = $2 AND paused_at IS NOT NULL`, id, keyID)
-	if err != nil || n == 0 {
+	if err != nil || !paused {
 		return false, err
 	}
-	_, err = t.db.Exec("UPDATE delivery_queue SET failures = 0 WHERE endpoint_id = $1 AND failures > 0", id)
-	return err == nil, err
+	return true, t.exec("UPDATE delivery_queue SET failures = 0 WHERE endpoint_id = $1 AND failures > 0", id)
 }
 
 // PausedEndpoints returns the endpoints that were paused before a time.
@@ -261,8 +258,7 @@ func (t *Tx) DeleteOldEndpointHours(before time.Time) error {
 	if _, err := t.db.Exec("DELETE FROM deleted_endpoints WHERE deleted_at < $1", column.Micros(before)); err != nil {
 		return err
 	}
-	_, err := t.db.Exec("DELETE FROM endpoint_hours WHERE hour < $1", column.Micros(before)/microsPerHour)
-	return err
+	return t.exec("DELETE FROM endpoint_hours WHERE hour < $1", column.Micros(before)/microsPerHour)
 }
 
 // FailingEndpoint is an endpoint that has acknowledged nothing since an attempt failed.
@@ -297,9 +293,8 @@ func (q Queries) HasFailureNews(ctx context.Context, failedBy, notBefore time.Ti
 
 // ForgetRecovered makes endpoints that have recovered ones that can be told about again.
 func (t *Tx) ForgetRecovered() error {
-	_, err := t.db.Exec("UPDATE webhook_endpoints SET failing_told_at = NULL WHERE id IN (SELECT id FROM " +
+	return t.exec("UPDATE webhook_endpoints SET failing_told_at = NULL WHERE id IN (SELECT id FROM " +
 		recoveredEndpoints + ")")
-	return err
 }
 
 // FailingEndpoints returns up to limit endpoints that nobody was told about and that have acknowledged nothing since an
@@ -316,10 +311,6 @@ func (q Queries) FailingEndpoints(
 
 // TellFailing notes that the owners of an endpoint are told that it fails, and reports whether nobody else has.
 func (t *Tx) TellFailing(id string, now time.Time) (bool, error) {
-	err := t.db.One("UPDATE webhook_endpoints SET failing_told_at = $1 WHERE id = $2 AND failing_told_at IS NULL",
+	return t.changed("UPDATE webhook_endpoints SET failing_told_at = $1 WHERE id = $2 AND failing_told_at IS NULL",
 		column.Micros(now), id)
-	if errors.Is(err, ErrNotFound) {
-		return false, nil
-	}
-	return err == nil, err
 }

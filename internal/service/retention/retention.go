@@ -27,11 +27,10 @@ func New(db *store.Store, files media.Store, now func() time.Time, log *slog.Log
 
 // How long things are kept whose age no setting decides.
 const (
-	keptCatalogs = 20                  // versions that are kept however old they are
-	catalogAge   = 90 * 24 * time.Hour // for which every version is kept
-	linkAge      = 30 * 24 * time.Hour // after a link has ended
-	leaseAge     = 24 * time.Hour      // after a lease has ended
-	trimGap      = 24 * time.Hour      // between two times that a log is trimmed
+	catalogAge = 90 * 24 * time.Hour // for which every version is kept, not only the last ones
+	linkAge    = 30 * 24 * time.Hour // after a link has ended
+	leaseAge   = 24 * time.Hour      // after a lease has ended
+	trimGap    = 24 * time.Hour      // between two times that a log is trimmed
 )
 
 const trimBatch = 1000
@@ -114,7 +113,7 @@ func (c *Cleaner) DeleteOldRequests(ctx context.Context, before time.Time, limit
 
 // DeleteOldLinks deletes up to limit links that have ended a while ago, and returns how many.
 func (c *Cleaner) DeleteOldLinks(ctx context.Context, limit int) (int, error) {
-	return c.deleteRows(ctx, c.now().Add(-linkAge), limit, c.store.HasOldLinks, (*store.Tx).DeleteOldLinks)
+	return c.store.DeleteAged(ctx, store.OldLinks, c.now().Add(-linkAge), limit)
 }
 
 // ExpireCaptureLinks forgets the photos of up to limit capture links that expired without a submission, and returns how
@@ -125,30 +124,22 @@ func (c *Cleaner) ExpireCaptureLinks(ctx context.Context, limit int) (int, error
 
 // DeleteOldCaptureLinks deletes up to limit capture links that expired a while ago, and returns how many.
 func (c *Cleaner) DeleteOldCaptureLinks(ctx context.Context, limit int) (int, error) {
-	before := c.now().Add(-linkAge)
-	return c.deleteRows(ctx, before, limit, c.store.HasOldCaptureLinks, (*store.Tx).DeleteOldCaptureLinks)
+	return c.store.DeleteAged(ctx, store.OldCaptureLinks, c.now().Add(-linkAge), limit)
 }
 
 // DeleteOldIdempotencyKeys removes up to limit keys whose time is over, and returns how many.
 func (c *Cleaner) DeleteOldIdempotencyKeys(ctx context.Context, limit int) (int, error) {
-	before := c.now().Add(-order.IdempotencyWindow)
-	return c.deleteRows(ctx, before, limit, c.store.HasIdempotencyKeys, (*store.Tx).DeleteOldIdempotencyKeys)
+	return c.store.DeleteAged(ctx, store.OldIdempotencyKeys, c.now().Add(-order.IdempotencyWindow), limit)
 }
 
 // DeleteOldCatalogs deletes up to limit versions of the catalog that were replaced long ago, and returns how many.
 func (c *Cleaner) DeleteOldCatalogs(ctx context.Context, limit int) (int, error) {
-	return c.deleteRows(ctx, c.now().Add(-catalogAge), limit,
-		func(ctx context.Context, before time.Time) (bool, error) {
-			return c.store.HasOldCatalogs(ctx, before, keptCatalogs)
-		},
-		func(tx *store.Tx, before time.Time, limit int) (int, error) {
-			return tx.DeleteOldCatalogs(before, keptCatalogs, limit)
-		})
+	return c.store.DeleteAged(ctx, store.OldCatalogs, c.now().Add(-catalogAge), limit)
 }
 
 // DeleteOldLeases deletes up to limit leases of senders that have ended long ago, and returns how many.
 func (c *Cleaner) DeleteOldLeases(ctx context.Context, limit int) (int, error) {
-	return c.deleteRows(ctx, c.now().Add(-leaseAge), limit, c.store.HasOldLeases, (*store.Tx).DeleteOldLeases)
+	return c.store.DeleteAged(ctx, store.OldDeliveryLeases, c.now().Add(-leaseAge), limit)
 }
 
 // TrimPortalLogs removes entries of the logs of the portal that are older than the time, of up to limit accounts, and

@@ -179,14 +179,12 @@ func EndSessions(tx *store.Tx, a access.Audience, userID string) error {
 
 // DeleteExpiredSessions removes up to limit sessions that have ended, and returns how many.
 func (s *SessionStore) DeleteExpiredSessions(ctx context.Context, limit int) (int, error) {
-	return s.clean(ctx, func(tx *store.Tx, now time.Time) (int64, error) { return tx.DeleteExpiredSessions(now, limit) })
+	return s.config.Store.DeleteAged(ctx, store.OldSessions, s.config.now(), limit)
 }
 
 // DeleteOldChallenges removes up to limit answered challenges of passkeys whose time is over, and returns how many.
 func (s *SessionStore) DeleteOldChallenges(ctx context.Context, limit int) (int, error) {
-	return s.clean(ctx, func(tx *store.Tx, now time.Time) (int64, error) {
-		return tx.DeleteOldChallenges(now.Add(-spentChallengeAge), limit)
-	})
+	return s.config.Store.DeleteAged(ctx, store.OldChallenges, s.config.now().Add(-spentChallengeAge), limit)
 }
 
 // ForgetSessions empties the cache, after a transaction that ended sessions.

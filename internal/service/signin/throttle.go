@@ -175,23 +175,10 @@ func (t *throttle) key(parts ...string) string {
 
 // DeleteOldSignInAttempts removes up to limit windows of attempts that are over, and returns how many.
 func (s *SessionStore) DeleteOldSignInAttempts(ctx context.Context, limit int) (int, error) {
-	return s.clean(ctx, func(tx *store.Tx, now time.Time) (int64, error) {
-		return tx.DeleteOldSignInAttempts(now.Add(-throttleWindow), limit)
-	})
+	return s.config.Store.DeleteAged(ctx, store.OldSignInAttempts, s.config.now().Add(-throttleWindow), limit)
 }
 
 // DeleteOldDevices forgets up to limit browsers that nobody has signed in with for a year, and returns how many.
 func (s *SessionStore) DeleteOldDevices(ctx context.Context, limit int) (int, error) {
-	return s.clean(ctx, func(tx *store.Tx, now time.Time) (int64, error) {
-		return tx.DeleteOldDevices(now.Add(-access.DeviceLife), limit)
-	})
-}
-
-func (s *SessionStore) clean(ctx context.Context, f func(*store.Tx, time.Time) (int64, error)) (int, error) {
-	var n int64
-	err := s.config.Store.Update(ctx, func(tx *store.Tx) (err error) {
-		n, err = f(tx, s.config.now())
-		return err
-	})
-	return int(n), err
+	return s.config.Store.DeleteAged(ctx, store.OldDevices, s.config.now().Add(-access.DeviceLife), limit)
 }
