@@ -81,14 +81,7 @@ func (f *folder) database(ctx context.Context, s *store.Store, now time.Time) (*
 	if err != nil {
 		return nil, err
 	}
-	z, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
-	if err != nil {
-		return nil, errors.Join(err, w.file.Close())
-	}
-	header, err := dump.Write(ctx, s, z, now)
-	if err == nil {
-		err = z.Close()
-	}
+	header, err := writeDump(ctx, s, w, now)
 	if err != nil {
 		return nil, errors.Join(err, w.file.Close())
 	}
@@ -96,45 +89,70 @@ func (f *folder) database(ctx context.Context, s *store.Store, now time.Time) (*
 	return header, err
 }
 
-// openDump opens the dump of a backup.
-func openDump(root *os.Root) (io.Reader, io.Closer, error) {
-	file, err := root.Open(databaseFile)
+// writeDump writes the rows of one moment.
+func writeDump(ctx context.Context, s *store.Store, w io.Writer, now time.Time) (*dump.Header, error) {
+	z, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
+	header, err := dump.Write(ctx, s, z, now)
+	return header, errors.Join(err, z.Close())
+}
+
+// readDump calls f with the rows of a dump.
+func readDump(root *os.Root, name string, f func(io.Reader) error) (err error) {
+	file, err := root.Open(name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
 	z, err := gzip.NewReader(file)
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("%s: %w", databaseFile, err), file.Close())
+		return fmt.Errorf("%s: %w", name, err)
 	}
-	return z, file, nil
+	return f(z)
+}
+
+// eachPhoto calls f for the rows of photos in a dump, for a few at the same time.
+func eachPhoto(
+	ctx context.Context, root *os.Root, name string, few int, f func(ctx context.Context, row map[string]any) error,
+) error {
+	return concurrently(ctx, few, func(ctx context.Context, begin func(func() error)) error {
+		return readDump(root, name, func(rows io.Reader) error {
+			return dump.EachRow(rows, "photos", func(row map[string]any) error {
+				begin(func() error { return f(ctx, row) })
+				return ctx.Err()
+			})
+		})
+	})
+}
+
+// concurrently runs what all begins, a few at the same time. The first error ends the context.
+func concurrently(
+	ctx context.Context, few int, all func(ctx context.Context, begin func(func() error)) error,
+) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(few)
+	err := all(ctx, group.Go)
+	if failed := group.Wait(); failed != nil {
+		return failed
+	}
+	return err
 }
 
 // photos copies the files of the rows in the dump. It reads the dump again, so that the snapshot need not stay
 // open.
 func (f *folder) photos(ctx context.Context, files media.Store, total int64) (copied int64, err error) {
-	rows, closer, err := openDump(f.root)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, closer.Close()) }()
 	done := progress.Begin(ctx, "photos", progress.Items, total)
 	var found atomic.Int64
-	copier, ctx := errgroup.WithContext(ctx)
-	copier.SetLimit(copies)
-	err = dump.EachRow(rows, "photos", func(row map[string]any) error {
-		copier.Go(func() error {
-			ok, err := f.photo(ctx, files, row)
-			if ok {
-				found.Add(1)
-			}
-			done(1)
-			return err
-		})
-		return ctx.Err()
+	err = eachPhoto(ctx, f.root, databaseFile, copies, func(ctx context.Context, row map[string]any) error {
+		ok, err := f.photo(ctx, files, row)
+		if ok {
+			found.Add(1)
+		}
+		done(1)
+		return err
 	})
-	if failed := copier.Wait(); failed != nil {
-		return 0, failed
-	}
 	return found.Load(), err
 }
 

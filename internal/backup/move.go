@@ -1,14 +1,11 @@
 package backup
 
 import (
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
-	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -16,7 +13,6 @@ import (
 	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/dump"
-	"golang.org/x/sync/errgroup"
 )
 
 // moves is the number of photos that are moved concurrently: enough to hide the latency of a media server.
@@ -52,29 +48,30 @@ type Moved struct {
 // Move copies a whole installation into an empty place, directly. Photos go first and are not copied again when a move
 // is repeated; the database follows in one transaction.
 func Move(ctx context.Context, o MoveOptions) (m *Moved, err error) {
-	file := filepath.Join(o.Dir, "move.jsonl.gz")
+	dir, err := os.OpenRoot(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, dir.Close()) }()
 	defer func() {
-		if e := os.Remove(file); !errors.Is(e, os.ErrNotExist) {
+		if e := dir.Remove(moveFile); !errors.Is(e, os.ErrNotExist) {
 			err = errors.Join(err, e)
 		}
 	}()
-	header, err := writeDump(ctx, o.Store, file, o.Now())
+	header, err := o.dump(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
 	m = &Moved{
 		Accounts: header.Rows("accounts"), Orders: header.Rows("orders"), Rows: header.Total(), tables: header.Tables,
 	}
-	if err := m.photos(ctx, &o, file); err != nil {
+	if err := m.photos(ctx, &o, dir); err != nil {
 		return nil, err
 	}
 	if o.Loaded {
 		return m, nil
 	}
-	return m, readDump(file, func(rows io.Reader) error {
-		_, err := dump.Load(ctx, o.Database, rows)
-		return err
-	})
+	return m, loadDump(ctx, dir, moveFile, o.Database)
 }
 
 // Compare returns an error unless a database has as many rows in every table as were moved.
@@ -92,42 +89,22 @@ func (m *Moved) Compare(ctx context.Context, s *store.Store) error {
 	return errors.Join(problems...)
 }
 
-// writeDump writes the rows of one moment to a file.
-func writeDump(ctx context.Context, s *store.Store, path string, now time.Time) (_ *dump.Header, err error) {
-	file, err := os.OpenFile(filepath.Clean(path), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, fileMode)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	z, err := gzip.NewWriterLevel(file, gzip.BestSpeed)
-	if err != nil {
-		return nil, err
-	}
-	header, err := dump.Write(ctx, s, z, now)
-	return header, errors.Join(err, z.Close())
-}
+// moveFile is the copy of the database on its way.
+const moveFile = "move.jsonl.gz"
 
-// readDump calls f with the rows of a file.
-func readDump(path string, f func(io.Reader) error) (err error) {
-	file, err := os.Open(filepath.Clean(path))
+func (o *MoveOptions) dump(ctx context.Context, dir *os.Root) (_ *dump.Header, err error) {
+	file, err := dir.OpenFile(moveFile, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, fileMode)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	z, err := gzip.NewReader(file)
-	if err != nil {
-		return err
-	}
-	return f(z)
+	return writeDump(ctx, o.Store, file, o.Now())
 }
 
 // photos copies the photos of the rows in the file.
-func (m *Moved) photos(ctx context.Context, o *MoveOptions, file string) error {
-	each := func(f func(row map[string]any) error) error {
-		return readDump(file, func(rows io.Reader) error { return dump.EachRow(rows, "photos", f) })
-	}
+func (m *Moved) photos(ctx context.Context, o *MoveOptions, dir *os.Root) error {
 	var total int64
-	if err := each(func(row map[string]any) error {
+	if err := eachPhoto(ctx, dir, moveFile, 1, func(ctx context.Context, row map[string]any) error {
 		if row["erased_at"] == nil {
 			size, _ := row["bytes"].(int64)
 			total += size
@@ -139,36 +116,28 @@ func (m *Moved) photos(ctx context.Context, o *MoveOptions, file string) error {
 	}
 	done := progress.Begin(ctx, "photos", progress.Bytes, total)
 	var copied, bytes, missing atomic.Int64
-	copier, copyCtx := errgroup.WithContext(ctx)
-	copier.SetLimit(moves)
-	err := each(func(row map[string]any) error {
-		copier.Go(func() error {
-			name, _ := row["name"].(string)
-			if row["erased_at"] != nil { // since an interrupted move has copied it
-				return o.ToMedia.Delete(copyCtx, name)
-			}
-			size, _ := row["bytes"].(int64)
-			moved, err := movePhoto(copyCtx, o, row)
-			switch {
-			case errors.Is(err, media.ErrNotFound) && row["used"] != int64(1): // housekeeping was about to
-				missing.Add(1)
-				return nil
-			case errors.Is(err, media.ErrNotFound):
-				return fmt.Errorf("photo %s of an order is not in the media store: see `assay check`", name)
-			case err != nil:
-				return fmt.Errorf("photo %s: %w", name, err)
-			case moved:
-				copied.Add(1)
-				bytes.Add(size)
-			}
-			done(size)
+	err := eachPhoto(ctx, dir, moveFile, moves, func(ctx context.Context, row map[string]any) error {
+		name, _ := row["name"].(string)
+		if row["erased_at"] != nil { // since an interrupted move has copied it
+			return o.ToMedia.Delete(ctx, name)
+		}
+		size, _ := row["bytes"].(int64)
+		moved, err := movePhoto(ctx, o, row)
+		switch {
+		case errors.Is(err, media.ErrNotFound) && row["used"] != int64(1): // housekeeping was about to
+			missing.Add(1)
 			return nil
-		})
-		return copyCtx.Err()
+		case errors.Is(err, media.ErrNotFound):
+			return fmt.Errorf("photo %s of an order is not in the media store: see `assay check`", name)
+		case err != nil:
+			return fmt.Errorf("photo %s: %w", name, err)
+		case moved:
+			copied.Add(1)
+			bytes.Add(size)
+		}
+		done(size)
+		return nil
 	})
-	if failed := copier.Wait(); failed != nil {
-		return failed
-	}
 	m.Copied, m.Bytes = copied.Load(), bytes.Load()
 	m.Photos -= missing.Load()
 	return err

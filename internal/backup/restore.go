@@ -10,13 +10,13 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/assayhq/assay/internal/host"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/store/dump"
-	"golang.org/x/sync/errgroup"
 )
 
 // RestoreOptions configure Restore.
@@ -132,21 +132,19 @@ func Restore(ctx context.Context, o RestoreOptions) (_ *Summary, err error) {
 		return nil, err
 	}
 	if !from.loaded {
-		if err := loadDatabase(ctx, root, o.Database); err != nil {
+		if err := loadDump(ctx, root, databaseFile, o.Database); err != nil {
 			return nil, err
 		}
 	}
 	return &m.Summary, nil
 }
 
-func loadDatabase(ctx context.Context, root *os.Root, target string) (err error) {
-	rows, closer, err := openDump(root)
-	if err != nil {
+// loadDump fills an empty database with a dump.
+func loadDump(ctx context.Context, root *os.Root, name, target string) error {
+	return readDump(root, name, func(rows io.Reader) error {
+		_, err := dump.Load(ctx, target, rows)
 		return err
-	}
-	defer func() { err = errors.Join(err, closer.Close()) }()
-	_, err = dump.Load(ctx, target, rows)
-	return err
+	})
 }
 
 // verify checks the hash of every file of the backup.
@@ -159,31 +157,23 @@ func verify(ctx context.Context, root *os.Root, m *manifest) error {
 	if sha != m.SumsSHA256 {
 		return fmt.Errorf("%s is damaged: it is not the one of the manifest", sumsFile)
 	}
-	databases := 0
-	files, ctx := errgroup.WithContext(ctx)
-	files.SetLimit(copies)
-	err = eachSum(root, func(s sum) error {
+	var databases atomic.Int64
+	err = eachFile(ctx, root, func(ctx context.Context, s sum) error {
 		_, isPhoto := photoName(s.path)
 		_, isSecret := secretName(s.path)
 		switch {
 		case s.path == databaseFile:
-			databases++
+			databases.Add(1)
 		case !isPhoto && !isSecret:
 			return fmt.Errorf("%s names %q, which does not belong into a backup", sumsFile, s.path)
 		}
-		files.Go(func() error {
-			sha, err := hashFile(ctx, root, s.path, done)
-			if err == nil && sha != s.sha256 {
-				err = fmt.Errorf("%s is damaged: its SHA-256 is not the one of the backup", s.path)
-			}
-			return err
-		})
-		return ctx.Err()
+		sha, err := hashFile(ctx, root, s.path, done)
+		if err == nil && sha != s.sha256 {
+			err = fmt.Errorf("%s is damaged: its SHA-256 is not the one of the backup", s.path)
+		}
+		return err
 	})
-	if failed := files.Wait(); failed != nil {
-		return failed
-	}
-	if err == nil && databases != 1 {
+	if err == nil && databases.Load() != 1 {
 		err = fmt.Errorf("%s does not name the database, or names it twice", sumsFile)
 	}
 	return err
@@ -217,22 +207,14 @@ func openTarget(o *RestoreOptions, backup *os.Root, files int64) (*target, error
 // each calls f for every photo and secret of the backup, a few concurrently.
 func (p *target) each(ctx context.Context, what string, f func(context.Context, sum) error) error {
 	done := progress.Begin(ctx, what, progress.Items, p.files)
-	files, ctx := errgroup.WithContext(ctx)
-	files.SetLimit(copies)
-	err := eachSum(p.backup, func(s sum) error {
-		if s.path != databaseFile {
-			files.Go(func() error {
-				err := f(ctx, s)
-				done(1)
-				return err
-			})
+	return eachFile(ctx, p.backup, func(ctx context.Context, s sum) error {
+		if s.path == databaseFile {
+			return nil
 		}
-		return ctx.Err()
+		err := f(ctx, s)
+		done(1)
+		return err
 	})
-	if failed := files.Wait(); failed != nil {
-		return failed
-	}
-	return err
 }
 
 // check refuses a target with another file in the place of one of the backup.

@@ -50,6 +50,16 @@ func eachSum(root *os.Root, f func(sum) error) (err error) {
 	return lines.Err()
 }
 
+// eachFile is eachSum for a few lines at the same time.
+func eachFile(ctx context.Context, root *os.Root, f func(context.Context, sum) error) error {
+	return concurrently(ctx, copies, func(ctx context.Context, begin func(func() error)) error {
+		return eachSum(root, func(s sum) error {
+			begin(func() error { return f(ctx, s) })
+			return ctx.Err()
+		})
+	})
+}
+
 // hashFile returns the hash of a file's content, and calls done with the bytes read.
 func hashFile(ctx context.Context, root *os.Root, name string, done func(int64)) (_ string, err error) {
 	file, err := root.Open(name)

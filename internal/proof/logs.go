@@ -60,7 +60,7 @@ func (c *chain) end(head *audit.Head, kind ProblemKind) {
 func (c *check) auditLog(ctx context.Context, q store.Queries, a *audit.Head) error {
 	log := &chain{check: c, accountID: a.AccountID, sequence: AuditSequence, hash: AuditHash, entryName: "event"}
 	seal := c.Store.Chain()
-	err := q.EachAuditEvent(ctx, a.AccountID, func(e *audit.Event, metadata string) error {
+	err := q.EachEvent(ctx, audit.AuditLog, a.AccountID, func(e *audit.Event, metadata string) error {
 		log.entry(e.ID, e.Seq, e.Hash, func(previous string) string { return seal.EventHash(previous, e, metadata) })
 		return nil
 	})
@@ -151,10 +151,8 @@ func (c *check) keptHeads(ctx context.Context, q store.Queries) error {
 			return err
 		}
 		if hash != h.Hash {
-			c.add(Problem{
-				Kind: AuditKept, AccountID: h.AccountID,
-				Message: fmt.Sprintf("entry %d of the log is not the one that was kept: the log was replaced or cut", h.Number),
-			})
+			log := &chain{check: c, accountID: h.AccountID}
+			log.problem(AuditKept, "", "entry %d of the log is not the one that was kept: the log was replaced or cut", h.Number)
 		}
 	}
 	return nil

@@ -99,10 +99,7 @@ func (c *check) certifiedPhotos(page []store.OrderPhotoProof, certified map[stri
 		if !slices.EqualFunc(photos[id], facts.Photos, func(p store.OrderPhotoProof, signed certificate.Photo) bool {
 			return p.IndexCode == signed.IndexCode && p.SHA256 == signed.SHA256
 		}) {
-			c.add(Problem{
-				Kind: CertDiffers, ID: certified[id].ID,
-				Message: "the photos of order " + id + " are not those that its certificate lists",
-			})
+			c.problem(CertDiffers, certified[id].ID, "the photos of order %s are not those that its certificate lists", id)
 		}
 	}
 }

@@ -164,17 +164,16 @@ func Broken(ctx context.Context, db *store.Store, err error) *Report {
 // structure checks the files of the database and its schema.
 func (c *check) structure(ctx context.Context) error {
 	progress.Step(ctx, "files of the database")
-	note, err := c.Store.Integrity(ctx, c.Deep, func(where, message string) {
-		c.add(Problem{Kind: DatabaseCorrupt, ID: where, Message: message})
-	})
+	add := func(kind ProblemKind) func(id, message string) {
+		return func(id, message string) { c.add(Problem{Kind: kind, ID: id, Message: message}) }
+	}
+	note, err := c.Store.Integrity(ctx, c.Deep, add(DatabaseCorrupt))
 	c.note(note)
 	if err != nil {
 		return err
 	}
 	progress.Step(ctx, "schema")
-	note, err = c.Store.SchemaProblems(ctx, func(object, message string) {
-		c.add(Problem{Kind: Schema, ID: object, Message: message})
-	})
+	note, err = c.Store.SchemaProblems(ctx, add(Schema))
 	c.note(note)
 	return err
 }
@@ -250,10 +249,8 @@ func (c *check) rows(ctx context.Context) error {
 
 func (c *check) references(ctx context.Context, q store.Queries) error {
 	return q.BrokenReferences(ctx, func(r store.BrokenReference) error {
-		c.add(Problem{
-			Kind: BrokenReference, ID: strconv.FormatInt(r.RowID, 10),
-			Message: fmt.Sprintf("row %d of %s refers to a row of %s that does not exist", r.RowID, r.Table, r.Parent),
-		})
+		c.problem(BrokenReference, strconv.FormatInt(r.RowID, 10), "row %d of %s refers to a row of %s that does not exist",
+			r.RowID, r.Table, r.Parent)
 		return nil
 	})
 }
@@ -274,6 +271,11 @@ func (c *check) add(p Problem) {
 	if c.report.ProblemCount++; c.report.ProblemCount <= MaxProblems {
 		c.report.Problems = append(c.report.Problems, p)
 	}
+}
+
+// problem adds one of no account.
+func (c *check) problem(kind ProblemKind, id, format string, args ...any) {
+	c.add(Problem{Kind: kind, ID: id, Message: fmt.Sprintf(format, args...)})
 }
 
 // pageSize is how many accounts or photos are read at once.
@@ -306,9 +308,7 @@ func (c *check) accounts(ctx context.Context, q store.Queries) error {
 
 // orderCounts counts the Live orders in each status.
 func (c *check) orderCounts(ctx context.Context, q store.Queries) error {
-	problem := func(format string, args ...any) {
-		c.add(Problem{Kind: OrderCount, Environment: string(access.Live), Message: fmt.Sprintf(format, args...)})
-	}
+	live := &tenant{check: c, balance: store.BalanceProof{Environment: access.Live}}
 	counted, kept, err := q.LiveOrderCounts(ctx)
 	c.report.LiveOrders = make(Counts, len(order.Statuses))
 	for _, s := range order.Statuses {
@@ -317,9 +317,9 @@ func (c *check) orderCounts(ctx context.Context, q store.Queries) error {
 		switch {
 		case s == order.Queued: // no counter: what is in no other status
 		case !ok:
-			problem("there is no counter of orders in %s", s)
+			live.problem(OrderCount, "", "there is no counter of orders in %s", s)
 		case n != counted[s]:
-			problem("%d orders are in %s, the counter says %d", counted[s], s, n)
+			live.problem(OrderCount, "", "%d orders are in %s, the counter says %d", counted[s], s, n)
 		}
 	}
 	return err
@@ -331,15 +331,13 @@ func (c *check) account(ctx context.Context, q store.Queries, a *audit.Head) err
 		return err
 	}
 	for _, env := range access.Environments {
+		t := &tenant{check: c, accountID: a.AccountID, balance: store.BalanceProof{Environment: env}}
 		i := slices.IndexFunc(balances, func(b store.BalanceProof) bool { return b.Environment == env })
 		if i < 0 {
-			c.add(Problem{
-				Kind: BalanceMissing, AccountID: a.AccountID, Environment: string(env),
-				Message: "the account has no balance in this environment",
-			})
+			t.problem(BalanceMissing, "", "the account has no balance in this environment")
 			continue
 		}
-		t := &tenant{check: c, accountID: a.AccountID, balance: balances[i]}
+		t.balance = balances[i]
 		if err := t.ledger(ctx, q); err != nil {
 			return err
 		}

@@ -551,7 +551,7 @@ func rewrite(t *testing.T, s *shop.Shop, seal audit.Chain) {
 	set("UPDATE audit_events SET actor_name = 'nobody' WHERE seq = 1")
 	set("UPDATE staff_actions SET staff_name = 'nobody' WHERE seq = 1")
 	var texts []string
-	must.NoError(t, s.Store.EachAuditEvent(ctx, s.Account.ID, func(e *audit.Event, metadata string) error {
+	must.NoError(t, s.Store.EachEvent(ctx, audit.AuditLog, s.Account.ID, func(e *audit.Event, metadata string) error {
 		previous = seal.EventHash(previous, e, metadata)
 		texts = append(texts, fmt.Sprintf("UPDATE audit_events SET hash = '%s' WHERE id = '%s'", previous, e.ID))
 		return nil

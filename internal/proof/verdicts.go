@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -143,14 +142,12 @@ func (c *check) results(ctx context.Context, q store.Queries, accountID string) 
 // timelines looks for steps that are missing or cannot be read.
 func (c *check) timelines(ctx context.Context, q store.Queries) error {
 	if err := q.TimelineGaps(ctx, func(orderID string, steps, last int64) {
-		c.add(Problem{
-			Kind: TimelineSeq, ID: orderID, Message: fmt.Sprintf("its timeline has %d steps, the last is %d", steps, last),
-		})
+		c.problem(TimelineSeq, orderID, "its timeline has %d steps, the last is %d", steps, last)
 	}); err != nil {
 		return err
 	}
 	return q.UnreadableSteps(ctx, func(orderID, event string) {
-		c.add(Problem{Kind: OrderFacts, ID: orderID, Message: "the step " + event + " of its timeline cannot be read"})
+		c.problem(OrderFacts, orderID, "the step %s of its timeline cannot be read", event)
 	})
 }
 
@@ -161,18 +158,14 @@ func (c *check) records(ctx context.Context, q store.Queries) error {
 		return err
 	}
 	if err := q.UnreadableTexts(ctx, c.Deep, figures, func(table, id string, cause error) {
-		c.add(Problem{
-			Kind: RecordBroken, ID: id, Message: fmt.Sprintf("what is recorded in %s cannot be read: %v", table, cause),
-		})
+		c.problem(RecordBroken, id, "what is recorded in %s cannot be read: %v", table, cause)
 	}); err != nil || !c.Deep {
 		return err
 	}
 	return q.WrongPhotoTotals(ctx, func(p store.PhotoTotalsProof) {
-		c.add(Problem{
-			Kind: PhotoTotals, AccountID: p.AccountID, Environment: string(p.Environment),
-			Message: fmt.Sprintf("there are %d photos of %d bytes, the totals say %d of %d", p.Counted.Photos, p.Counted.Bytes,
-				p.Kept.Photos, p.Kept.Bytes),
-		})
+		t := &tenant{check: c, accountID: p.AccountID, balance: store.BalanceProof{Environment: p.Environment}}
+		t.problem(PhotoTotals, "", "there are %d photos of %d bytes, the totals say %d of %d", p.Counted.Photos,
+			p.Counted.Bytes, p.Kept.Photos, p.Kept.Bytes)
 	})
 }
 
@@ -186,10 +179,8 @@ func (c *check) catalog(ctx context.Context, q store.Queries) error {
 		return err
 	}
 	if _, err := catalog.Parse([]byte(document)); err != nil {
-		c.add(Problem{
-			Kind: CatalogBroken, ID: strconv.FormatInt(version, 10),
-			Message: "the catalog, this row of catalog_versions, cannot be read: " + err.Error(),
-		})
+		c.problem(CatalogBroken, strconv.FormatInt(version, 10),
+			"the catalog, this row of catalog_versions, cannot be read: %v", err)
 	}
 	return nil
 }
@@ -206,26 +197,20 @@ func (c *check) strayCertificates(ctx context.Context, q store.Queries) (err err
 		}
 		switch err := json.Unmarshal([]byte(r.Step), &said); {
 		case r.Step == "":
-			c.add(Problem{
-				Kind: CertRevoked, ID: r.ID,
-				Message: "the certificate is revoked, and the timeline of order " + r.OrderID + " does not say so",
-			})
+			c.problem(CertRevoked, r.ID, "the certificate is revoked, and the timeline of order %s does not say so", r.OrderID)
 		case err != nil || said.Reason != r.Reason:
-			c.add(Problem{
-				Kind: CertRevoked, ID: r.ID,
-				Message: fmt.Sprintf("the certificate is revoked with the reason %q, the timeline of order %s says %q", r.Reason,
-					r.OrderID, said.Reason),
-			})
+			c.problem(CertRevoked, r.ID, "the certificate is revoked with the reason %q, the timeline of order %s says %q",
+				r.Reason, r.OrderID, said.Reason)
 		}
 	}); err != nil {
 		return err
 	}
 	return q.StrayCertificates(ctx, func(id, orderID string, revoked bool) error {
-		kind, message := CertStray, "the certificate is in force, and order "+orderID+" does not have it"
 		if revoked {
-			kind, message = CertRevoked, "the certificate is in force, and the timeline of order "+orderID+" says it was revoked"
+			c.problem(CertRevoked, id, "the certificate is in force, and the timeline of order %s says it was revoked", orderID)
+		} else {
+			c.problem(CertStray, id, "the certificate is in force, and order %s does not have it", orderID)
 		}
-		c.add(Problem{Kind: kind, ID: id, Message: message})
 		return nil
 	})
 }

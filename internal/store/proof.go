@@ -234,15 +234,8 @@ func (q Queries) EntryHash(ctx context.Context, h audit.Head) (string, error) {
 		h.Number)
 }
 
-// EachAuditEvent calls f for the events of the audit log of an account in their sequence, each with the stored text of
-// its metadata, which is what its hash was made over.
-func (q Queries) EachAuditEvent(
-	ctx context.Context, accountID string, f func(e *audit.Event, metadata string) error,
-) error {
-	return q.EachEvent(ctx, audit.AuditLog, accountID, f)
-}
-
-// EachEvent is EachAuditEvent for a log of an account.
+// EachEvent calls f for the events of a log of an account in their sequence, each with the stored text of its metadata,
+// which is what its hash was made over.
 func (q Queries) EachEvent(
 	ctx context.Context, of audit.Log, accountID string, f func(e *audit.Event, metadata string) error,
 ) error {
