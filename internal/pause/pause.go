@@ -1,4 +1,4 @@
-// Package pause waits.
+// Package pause waits, and ends the waiting of others.
 package pause
 
 import (
@@ -13,5 +13,14 @@ func For(ctx context.Context, d time.Duration) error {
 		return ctx.Err()
 	case <-time.After(d):
 		return nil
+	}
+}
+
+// End tells who waits for the channel, which holds one signal, to go on. It does not block: where there is a signal
+// already, that is enough.
+func End(waits chan<- struct{}) {
+	select {
+	case waits <- struct{}{}:
+	default:
 	}
 }

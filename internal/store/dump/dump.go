@@ -14,6 +14,8 @@ import (
 
 	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/db"
+	"github.com/assayhq/assay/internal/store/plain"
 	"github.com/assayhq/assay/internal/store/schema"
 )
 
@@ -110,7 +112,8 @@ func Count(ctx context.Context, s *store.Store) ([]Table, error) {
 // read fills in the schema version and the tables. The schema is that of the database, which a newer program may have
 // upgraded since it was opened.
 func (h *Header) read(ctx context.Context, tx *sql.Tx) ([]table, error) {
-	if err := queryRow(ctx, tx, "SELECT MAX(version_id) FROM goose_db_version", &h.Schema); err != nil {
+	var err error
+	if h.Schema, err = plain.Value[int64](ctx, tx, "SELECT MAX(version_id) FROM goose_db_version"); err != nil {
 		return nil, err
 	}
 	newest, err := schema.NewestVersion()
@@ -130,7 +133,7 @@ func (h *Header) read(ctx context.Context, tx *sql.Tx) ([]table, error) {
 		for _, c := range t.columns {
 			listed.Columns = append(listed.Columns, c.name)
 		}
-		if err := queryRow(ctx, tx, "SELECT COUNT(*) FROM "+t.quoted(), &listed.Rows); err != nil {
+		if listed.Rows, err = plain.Value[int64](ctx, tx, "SELECT COUNT(*) FROM "+t.quoted()); err != nil {
 			return nil, err
 		}
 		h.Tables = append(h.Tables, listed)
@@ -148,7 +151,7 @@ func writeTable(ctx context.Context, tx *sql.Tx, lines *json.Encoder, t *table, 
 			scanned[i] = new(sql.NullString)
 		}
 	}
-	return queryRows(ctx, tx, "SELECT "+t.columnNames()+" FROM "+t.quoted(), func(scan func(...any) error) error {
+	return plain.Rows(ctx, tx, "SELECT "+t.columnNames()+" FROM "+t.quoted(), nil, func(scan db.Scanner) error {
 		if err := scan(scanned...); err != nil {
 			return err
 		}

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/db"
+	"github.com/assayhq/assay/internal/store/plain"
 	"github.com/assayhq/assay/internal/store/schema"
 )
 
@@ -42,7 +42,7 @@ func fill(ctx context.Context, target *schema.Database, d *reader, tables []tabl
 			continue
 		}
 		// The dump has these rows too, perhaps changed since.
-		if err := exec(ctx, tx, "DELETE FROM "+tables[i].quoted()); err != nil {
+		if err := plain.Exec(ctx, tx, "DELETE FROM "+tables[i].quoted()); err != nil {
 			return err
 		}
 	}
@@ -150,20 +150,7 @@ func (b *batch) insert(rows int) string {
 	if b.id >= 0 {
 		columns, names = columns+1, names+", rowid"
 	}
-	var text strings.Builder
-	text.WriteString("INSERT INTO " + b.table.quoted() + " (" + names + ") VALUES ")
-	for i := range rows * columns {
-		separator := ", $"
-		switch {
-		case i == 0:
-			separator = "($"
-		case i%columns == 0:
-			separator = "), ($"
-		}
-		text.WriteString(separator + strconv.Itoa(i+1))
-	}
-	text.WriteString(")")
-	return text.String()
+	return "INSERT INTO " + b.table.quoted() + " (" + names + ") VALUES " + db.Tuples(rows, columns)
 }
 
 func (b *batch) flush(ctx context.Context) (err error) {
@@ -191,7 +178,7 @@ type txCheck func(context.Context, *sql.Tx) error
 
 // findBrokenReference returns an error when a row of SQLite refers to a row that does not exist.
 func findBrokenReference(ctx context.Context, tx *sql.Tx) error {
-	return queryRows(ctx, tx, "PRAGMA foreign_key_check", func(scan func(...any) error) error {
+	return plain.Rows(ctx, tx, "PRAGMA foreign_key_check", nil, func(scan db.Scanner) error {
 		var table, parent string
 		if err := scan(&table, new(sql.NullInt64), &parent, new(sql.NullInt64)); err != nil {
 			return err
@@ -209,14 +196,14 @@ func dropForeignKeys(ctx context.Context, tx *sql.Tx, tables []table) (addAgain 
 		names[i] = tables[i].quoted()
 		ours[tables[i].name] = true
 	}
-	if err := exec(ctx, tx, "LOCK TABLE "+strings.Join(names, ", ")+" IN ACCESS EXCLUSIVE MODE"); err != nil {
+	if err := plain.Exec(ctx, tx, "LOCK TABLE "+strings.Join(names, ", ")+" IN ACCESS EXCLUSIVE MODE"); err != nil {
 		return nil, err
 	}
 	var drops, adds []string
-	err = queryRows(ctx, tx, `SELECT t.relname, c.conname, pg_get_constraintdef(c.oid) FROM pg_constraint AS c
+	err = plain.Rows(ctx, tx, `SELECT t.relname, c.conname, pg_get_constraintdef(c.oid) FROM pg_constraint AS c
 		JOIN pg_class AS t ON t.oid = c.conrelid JOIN pg_namespace AS n ON n.oid = t.relnamespace
-		WHERE c.contype = 'f' AND n.nspname = current_schema() ORDER BY t.relname, c.conname`,
-		func(scan func(...any) error) error {
+		WHERE c.contype = 'f' AND n.nspname = current_schema() ORDER BY t.relname, c.conname`, nil,
+		func(scan db.Scanner) error {
 			var table, name, definition string
 			if err := scan(&table, &name, &definition); err != nil || !ours[table] {
 				return err
@@ -228,5 +215,6 @@ func dropForeignKeys(ctx context.Context, tx *sql.Tx, tables []table) (addAgain 
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context, tx *sql.Tx) error { return exec(ctx, tx, adds...) }, exec(ctx, tx, drops...)
+	return func(ctx context.Context, tx *sql.Tx) error { return plain.Exec(ctx, tx, adds...) },
+		plain.Exec(ctx, tx, drops...)
 }

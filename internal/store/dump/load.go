@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/store/db"
+	"github.com/assayhq/assay/internal/store/plain"
 	"github.com/assayhq/assay/internal/store/schema"
 )
 
@@ -107,12 +108,12 @@ func (d *reader) checkTables(tables []table) error {
 }
 
 // checkEmpty returns ErrNotEmpty when a table has more rows than the migrations have put there.
-func checkEmpty(ctx context.Context, q querier, tables []table) error {
+func checkEmpty(ctx context.Context, q plain.Querier, tables []table) error {
 	for i := range tables {
 		t := &tables[i]
-		var n int64
-		text := "SELECT COUNT(*) FROM (SELECT 1 FROM " + t.quoted() + " LIMIT $1) AS found"
-		if err := queryRow(ctx, q, text, &n, t.initial+1); err != nil {
+		n, err := plain.Value[int64](ctx, q, "SELECT COUNT(*) FROM (SELECT 1 FROM "+t.quoted()+" LIMIT $1) AS found",
+			t.initial+1)
+		if err != nil {
 			return err
 		}
 		if n > t.initial {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/assayhq/assay/internal/store/db"
+	"github.com/assayhq/assay/internal/store/plain"
 	"github.com/assayhq/assay/internal/store/schema"
 )
 
@@ -30,10 +32,10 @@ func schemaAt(ctx context.Context, version int64) (tables []table, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, memory.Close()) }()
-	err = queryRows(ctx, memory, `SELECT t.name, c.name, c.type FROM sqlite_master AS t, pragma_table_info(t.name) AS c
+	err = plain.Rows(ctx, memory, `SELECT t.name, c.name, c.type FROM sqlite_master AS t, pragma_table_info(t.name) AS c
 		WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\' AND t.name <> 'goose_db_version'
-		ORDER BY t.rowid, c.cid`,
-		func(scan func(...any) error) error {
+		ORDER BY t.rowid, c.cid`, nil,
+		func(scan db.Scanner) error {
 			var name, declared string
 			var c column
 			if err := scan(&name, &c.name, &declared); err != nil {
@@ -55,7 +57,7 @@ func schemaAt(ctx context.Context, version int64) (tables []table, err error) {
 			return nil
 		})
 	for i := 0; i < len(tables) && err == nil; i++ {
-		err = queryRow(ctx, memory, "SELECT COUNT(*) FROM "+tables[i].quoted(), &tables[i].initial)
+		tables[i].initial, err = plain.Value[int64](ctx, memory, "SELECT COUNT(*) FROM "+tables[i].quoted())
 	}
 	return tables, err
 }

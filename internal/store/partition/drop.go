@@ -8,6 +8,7 @@ import (
 
 	"github.com/assayhq/assay/internal/store/column"
 	"github.com/assayhq/assay/internal/store/db"
+	"github.com/assayhq/assay/internal/store/plain"
 	"github.com/assayhq/assay/internal/store/uuid7"
 )
 
@@ -21,44 +22,40 @@ func named(name string) *table {
 	return nil
 }
 
-// expired returns the parts of a table of which all rows are from before a time.
-func expired(ctx context.Context, pool *sql.DB, table string, before time.Time) ([]part, error) {
-	all, err := named(table).parts(ctx, pool)
-	for i, p := range all {
-		if p.end().After(before) {
-			return all[:i], err
-		}
-	}
-	return all, err
-}
-
 // DropDeliveries drops the parts of deliveries, and of their attempts, that are all from before a time, and returns
 // how many. A delivery that is still to be sent, or was attempted after the time, goes on in the rest, and is deleted
 // from there by DeleteOldDeliveries.
 func DropDeliveries(ctx context.Context, pool *sql.DB, before time.Time) (dropped int, err error) {
-	old, err := expired(ctx, pool, "deliveries", before)
-	for i := 0; i < len(old) && err == nil; i++ {
-		err = maintenance(ctx, pool, func(tx *sql.Tx) error { return dropDeliveries(ctx, tx, old[i], before) })
-		if err == nil {
+	return dropEach(ctx, pool, "deliveries", before, func(p part) error {
+		return maintenance(ctx, pool, func(tx *sql.Tx) error { return dropDeliveries(ctx, tx, p, before) })
+	})
+}
+
+// dropEach calls drop for the parts of a table that are all from before a time, and returns how many were dropped. One
+// that is busy is tried again in the next round of housekeeping.
+func dropEach(
+	ctx context.Context, pool *sql.DB, table string, before time.Time, drop func(part) error,
+) (dropped int, err error) {
+	all, err := named(table).parts(ctx, pool)
+	for _, p := range all {
+		if err != nil || p.end().After(before) {
+			break
+		}
+		if err = drop(p); err == nil {
 			dropped++
 		}
 	}
-	return dropped, unlessBusy(err)
-}
-
-// unlessBusy is nil for what is tried again in the next round of housekeeping.
-func unlessBusy(err error) error {
 	if busy(err) {
-		return nil
+		err = nil
 	}
-	return err
+	return dropped, err
 }
 
 func dropDeliveries(ctx context.Context, tx *sql.Tx, p part, before time.Time) error {
 	attempts := part{named("delivery_attempts"), p.start}
 	from, to := p.bound(p.start), p.bound(p.end())
-	gone, err := texts(ctx, tx, "SELECT 'gone' WHERE to_regclass($1) IS NULL", p.String())
-	if err != nil || len(gone) > 0 { // another node was faster
+	gone, err := plain.Any(ctx, tx, "SELECT 'gone' WHERE to_regclass($1) IS NULL", p.String())
+	if err != nil || gone { // another node was faster
 		return err
 	}
 	// Who survives is looked up before the tables are locked, which takes a while in a large part; what was queued in the
@@ -68,7 +65,7 @@ func dropDeliveries(ctx context.Context, tx *sql.Tx, p part, before time.Time) e
 	if err := attempts.create(ctx, tx); err != nil { // unless it exists
 		return err
 	}
-	return execAll(ctx, tx,
+	return plain.Exec(ctx, tx,
 		fmt.Sprintf("CREATE TEMPORARY TABLE surviving ON COMMIT DROP AS SELECT delivery_id FROM %s WHERE at >= %d",
 			attempts, column.Micros(before)),
 		"LOCK TABLE delivery_queue IN SHARE MODE",
@@ -100,12 +97,13 @@ func DropAttempts(ctx context.Context, pool *sql.DB, before time.Time) (dropped 
 		if err != nil {
 			return dropped, wait, err
 		}
-		many, countErr := texts(ctx, pool, fmt.Sprintf(`SELECT 'many' FROM (SELECT 1 FROM %s WHERE kept = 1 LIMIT %d) AS kept
+		many, countErr := plain.Any(ctx, pool, fmt.Sprintf(`SELECT 'many'
+			FROM (SELECT 1 FROM %s WHERE kept = 1 LIMIT %d) AS kept
 			HAVING COUNT(*) = %d`, p, ManyAttempts, ManyAttempts))
 		switch {
 		case countErr != nil:
 			return dropped, wait, countErr
-		case len(many) == 0:
+		case !many:
 		case p.end().After(before):
 			wait = append(wait, p.ids())
 		default:
@@ -124,7 +122,7 @@ func DropAttempts(ctx context.Context, pool *sql.DB, before time.Time) (dropped 
 func dropAttempts(ctx context.Context, tx *sql.Tx, p part, before time.Time) error {
 	const columns = "delivery_id, number, at, duration, http_status, failure, answer, headers, ended, next_at, kept"
 	next, old := p.String()+"_next", column.Micros(before)
-	return execAll(ctx, tx,
+	return plain.Exec(ctx, tx,
 		fmt.Sprintf("LOCK TABLE %s IN SHARE MODE", p),
 		fmt.Sprintf("CREATE TABLE %s (LIKE %s INCLUDING ALL)", next, p.name),
 		fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s WHERE kept = 0 OR at >= %d", next, columns, columns, p, old),
@@ -142,40 +140,26 @@ func dropAttempts(ctx context.Context, tx *sql.Tx, p part, before time.Time) err
 
 // DropEvents drops the parts of events that are all from before a time, and returns how many. The keys remember it.
 func DropEvents(ctx context.Context, pool *sql.DB, before time.Time) (dropped int, err error) {
-	old, err := expired(ctx, pool, "events", before)
-	for _, p := range old {
-		if err != nil {
-			return dropped, unlessBusy(err)
-		}
+	return dropEach(ctx, pool, "events", before, func(p part) error {
 		// First for the keys, in a transaction of its own: nobody waits for the part to be read.
-		_, err = pool.ExecContext(ctx, fmt.Sprintf(`UPDATE api_keys SET events_gone = g.seq
+		if _, err := pool.ExecContext(ctx, fmt.Sprintf(`UPDATE api_keys SET events_gone = g.seq
 			FROM (SELECT api_key_id, MAX(seq) AS seq FROM %s GROUP BY api_key_id) AS g
-			WHERE api_keys.id = g.api_key_id AND api_keys.events_gone < g.seq`, p))
-		if err != nil {
-			return dropped, db.Classify(err)
+			WHERE api_keys.id = g.api_key_id AND api_keys.events_gone < g.seq`, p)); err != nil {
+			return db.Classify(err)
 		}
-		if err = dropPart(ctx, pool, p); err == nil {
-			dropped++
-		}
-	}
-	return dropped, unlessBusy(err)
+		return dropPart(ctx, pool, p)
+	})
 }
 
 // DropRequests drops the parts of the request log that are all from before a time, and returns how many.
 func DropRequests(ctx context.Context, pool *sql.DB, before time.Time) (dropped int, err error) {
-	old, err := expired(ctx, pool, "request_log", before)
-	for i := 0; i < len(old) && err == nil; i++ {
-		if err = dropPart(ctx, pool, old[i]); err == nil {
-			dropped++
-		}
-	}
-	return dropped, unlessBusy(err)
+	return dropEach(ctx, pool, "request_log", before, func(p part) error { return dropPart(ctx, pool, p) })
 }
 
 // dropPart drops a part, unless another node has.
 func dropPart(ctx context.Context, pool *sql.DB, p part) error {
 	err := maintenance(ctx, pool, func(tx *sql.Tx) error {
-		return execAll(ctx, tx, fmt.Sprintf("ALTER TABLE %s DETACH PARTITION %s", p.name, p), "DROP TABLE "+p.String())
+		return plain.Exec(ctx, tx, fmt.Sprintf("ALTER TABLE %s DETACH PARTITION %s", p.name, p), "DROP TABLE "+p.String())
 	})
 	if err != nil {
 		return fmt.Errorf("drop %s: %w", p, err)

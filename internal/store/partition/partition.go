@@ -13,6 +13,7 @@ import (
 
 	"github.com/assayhq/assay/internal/store/column"
 	"github.com/assayhq/assay/internal/store/db"
+	"github.com/assayhq/assay/internal/store/plain"
 	"github.com/assayhq/assay/internal/store/uuid7"
 )
 
@@ -102,8 +103,8 @@ func maintenance(ctx context.Context, pool *sql.DB, f func(*sql.Tx) error) error
 	if err != nil {
 		return db.Classify(err)
 	}
-	defer func() { _ = tx.Rollback() }()                                      // after Commit it does nothing
-	if err := execAll(ctx, tx, "SELECT pg_advisory_xact_lock(7305246120018)", // one node at a time
+	defer func() { _ = tx.Rollback() }()                                         // after Commit it does nothing
+	if err := plain.Exec(ctx, tx, "SELECT pg_advisory_xact_lock(7305246120018)", // one node at a time
 		"SET LOCAL lock_timeout = '500ms'", "SET LOCAL statement_timeout = 0"); err != nil {
 		return err
 	}
@@ -117,15 +118,6 @@ func maintenance(ctx context.Context, pool *sql.DB, f func(*sql.Tx) error) error
 func busy(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && e.Code == "55P03"
-}
-
-func execAll(ctx context.Context, tx *sql.Tx, statements ...string) error {
-	for _, text := range statements {
-		if _, err := tx.ExecContext(ctx, text); err != nil {
-			return db.Classify(err)
-		}
-	}
-	return nil
 }
 
 // SetUp makes partitioned tables of those that migrations have made plain, and the parts of this time.
@@ -146,31 +138,9 @@ func SetUp(ctx context.Context, pool *sql.DB, now time.Time) error {
 	return nil
 }
 
-// rowsQuerier is a database or a transaction.
-type rowsQuerier interface {
-	QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error)
-}
-
-// texts returns the rows of a query for one text.
-func texts(ctx context.Context, q rowsQuerier, query string, args ...any) (found []string, err error) {
-	rows, err := q.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, db.Classify(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var text string
-		if err := rows.Scan(&text); err != nil {
-			return nil, err
-		}
-		found = append(found, text)
-	}
-	return found, db.Classify(rows.Err())
-}
-
 // kind returns r for a plain table, p for a partitioned one, and nothing where there is none.
-func (t *table) kind(ctx context.Context, q rowsQuerier) (string, error) {
-	kinds, err := texts(ctx, q, "SELECT relkind::text FROM pg_class WHERE oid = to_regclass($1)", t.name)
+func (t *table) kind(ctx context.Context, q plain.Querier) (string, error) {
+	kinds, err := plain.Column[string](ctx, q, "SELECT relkind::text FROM pg_class WHERE oid = to_regclass($1)", t.name)
 	return strings.Join(kinds, ""), err
 }
 
@@ -179,23 +149,23 @@ func (t *table) convert(ctx context.Context, tx *sql.Tx) error {
 	if kind, err := t.kind(ctx, tx); err != nil || kind != "r" { // another node was faster
 		return err
 	}
-	if err := execAll(ctx, tx, "LOCK TABLE "+t.name+" IN ACCESS EXCLUSIVE MODE"); err != nil {
+	if err := plain.Exec(ctx, tx, "LOCK TABLE "+t.name+" IN ACCESS EXCLUSIVE MODE"); err != nil {
 		return err
 	}
-	keys, err := texts(ctx, tx, `SELECT format('ADD CONSTRAINT %I %s', conname, pg_get_constraintdef(oid))
+	keys, err := plain.Column[string](ctx, tx, `SELECT format('ADD CONSTRAINT %I %s', conname, pg_get_constraintdef(oid))
 		FROM pg_constraint WHERE conrelid = to_regclass($1) AND contype IN ('p', 'u', 'f') ORDER BY conname`, t.name)
 	if err != nil {
 		return err
 	}
-	indexes, err := texts(ctx, tx, `SELECT pg_get_indexdef(indexrelid) FROM pg_index AS i
+	indexes, err := plain.Column[string](ctx, tx, `SELECT pg_get_indexdef(indexrelid) FROM pg_index AS i
 		WHERE indrelid = to_regclass($1) AND NOT EXISTS (SELECT 1 FROM pg_constraint WHERE conindid = i.indexrelid)`,
 		t.name)
 	if err != nil {
 		return err
 	}
-	plain := t.name + "_plain"
+	former := t.name + "_plain"
 	statements := []string{
-		fmt.Sprintf("CREATE TABLE %s AS TABLE %s", plain, t.name),
+		fmt.Sprintf("CREATE TABLE %s AS TABLE %s", former, t.name),
 		fmt.Sprintf("CREATE TEMPORARY TABLE %s_form (LIKE %s INCLUDING ALL EXCLUDING INDEXES) ON COMMIT DROP",
 			t.name, t.name),
 		"DROP TABLE " + t.name,
@@ -205,16 +175,16 @@ func (t *table) convert(ctx context.Context, tx *sql.Tx) error {
 		statements = append(statements, "ALTER TABLE "+t.name+" "+key)
 	}
 	statements = append(statements, indexes...)
-	return execAll(ctx, tx, append(statements,
+	return plain.Exec(ctx, tx, append(statements,
 		fmt.Sprintf("CREATE TABLE %s PARTITION OF %s DEFAULT", t.name+restSuffix, t.name),
-		fmt.Sprintf("INSERT INTO %s SELECT * FROM %s", t.name, plain),
-		"DROP TABLE "+plain)...)
+		fmt.Sprintf("INSERT INTO %s SELECT * FROM %s", t.name, former),
+		"DROP TABLE "+former)...)
 }
 
 // parts returns the parts of the table but the rest, the oldest first.
-func (t *table) parts(ctx context.Context, q rowsQuerier) ([]part, error) {
-	names, err := texts(ctx, q, `SELECT c.relname FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid
-		WHERE i.inhparent = to_regclass($1) ORDER BY c.relname`, t.name)
+func (t *table) parts(ctx context.Context, q plain.Querier) ([]part, error) {
+	names, err := plain.Column[string](ctx, q, `SELECT c.relname FROM pg_inherits AS i
+		JOIN pg_class AS c ON c.oid = i.inhrelid WHERE i.inhparent = to_regclass($1) ORDER BY c.relname`, t.name)
 	var found []part
 	for _, name := range names {
 		if start, err := time.Parse(t.name+partLayout, name); err == nil {
@@ -254,12 +224,12 @@ func (t *table) makeParts(ctx context.Context, pool *sql.DB, from, now time.Time
 // create makes the part, unless another node has made it. It is filled before it becomes one: meanwhile the table can
 // be used.
 func (p part) create(ctx context.Context, tx *sql.Tx) error {
-	if there, err := texts(ctx, tx, "SELECT 'there' WHERE to_regclass($1) IS NOT NULL", p.String()); err != nil ||
-		len(there) > 0 {
+	there, err := plain.Any(ctx, tx, "SELECT 'there' WHERE to_regclass($1) IS NOT NULL", p.String())
+	if err != nil || there {
 		return err
 	}
 	from, to := p.bound(p.start), p.bound(p.end())
-	return execAll(ctx, tx,
+	return plain.Exec(ctx, tx,
 		fmt.Sprintf("CREATE TABLE %s (LIKE %s INCLUDING ALL)", p, p.name),
 		fmt.Sprintf(`WITH moved AS (DELETE FROM %s WHERE %s >= %s AND %s < %s RETURNING *)
 			INSERT INTO %s SELECT * FROM moved`, p.name+restSuffix, p.column, from, p.column, to, p),
@@ -285,12 +255,12 @@ func Arrange(ctx context.Context, pool *sql.DB, now time.Time) error {
 		t := &tables[i]
 		from := t.span.start(now)
 		for range maxParts {
-			older, err := texts(ctx, pool, fmt.Sprintf("SELECT 'older' FROM %s WHERE %s < %s LIMIT 1", t.name+restSuffix,
-				t.column, t.bound(from)))
+			older, err := plain.Any(ctx, pool, fmt.Sprintf("SELECT 'older' FROM %s WHERE %s < %s LIMIT 1",
+				t.name+restSuffix, t.column, t.bound(from)))
 			if err != nil {
 				return err
 			}
-			if len(older) == 0 {
+			if !older {
 				break
 			}
 			from = t.span.start(from.Add(-day))

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/assayhq/assay/internal/store/db"
+	"github.com/assayhq/assay/internal/store/plain"
 )
 
 // Problems compares the schema with that of the migrations and calls f for every table, column, index and
@@ -55,28 +56,13 @@ const objectsQuery = `SELECT type, name, sql FROM sqlite_schema WHERE type IN ('
 	AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'goose%' ORDER BY type DESC, name`
 
 func madeObjects(ctx context.Context, memory *sql.DB) (made []madeObject, err error) {
-	err = eachRow(ctx, memory, objectsQuery, func(scan db.Scanner) error {
+	err = plain.Rows(ctx, memory, objectsQuery, nil, func(scan db.Scanner) error {
 		var o madeObject
 		err := scan(&o.kind, &o.name, &o.definition)
 		made = append(made, o)
 		return err
 	})
 	return made, err
-}
-
-// eachRow calls f for every row of a query.
-func eachRow(ctx context.Context, memory *sql.DB, query string, f func(db.Scanner) error) (err error) {
-	rows, err := memory.QueryContext(ctx, query)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		if err := f(rows.Scan); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
 }
 
 // compareSQLite compares definitions, which SQLite keeps as they were written, but for their layout. A table may have
@@ -180,8 +166,8 @@ func madeTables(ctx context.Context, memory *sql.DB, made []madeObject) (map[str
 	}
 	const of = ` FROM sqlite_schema AS t, `
 	return tables, errors.Join(
-		eachRow(ctx, memory, `SELECT t.name, c.name, c."notnull" <> 0 OR c.pk > 0`+of+`pragma_table_info(t.name) AS c
-			WHERE t.type = 'table'`, func(scan db.Scanner) error {
+		plain.Rows(ctx, memory, `SELECT t.name, c.name, c."notnull" <> 0 OR c.pk > 0`+of+`pragma_table_info(t.name) AS c
+			WHERE t.type = 'table'`, nil, func(scan db.Scanner) error {
 			var table, column string
 			var never bool
 			err := scan(&table, &column, &never)
@@ -190,9 +176,9 @@ func madeTables(ctx context.Context, memory *sql.DB, made []madeObject) (map[str
 			}
 			return err
 		}),
-		eachRow(ctx, memory, `SELECT t.name, CASE WHEN i.origin = 'c' THEN i.name ELSE '' END, i."unique",
+		plain.Rows(ctx, memory, `SELECT t.name, CASE WHEN i.origin = 'c' THEN i.name ELSE '' END, i."unique",
 			(SELECT group_concat(COALESCE(name, ''), ',' ORDER BY seqno) FROM pragma_index_info(i.name))`+of+
-			`pragma_index_list(t.name) AS i WHERE t.type = 'table'`, func(scan db.Scanner) error {
+			`pragma_index_list(t.name) AS i WHERE t.type = 'table'`, nil, func(scan db.Scanner) error {
 			var table string
 			i := indexForm{valid: true}
 			err := scan(&table, &i.name, &i.unique, &i.columns)
@@ -201,8 +187,8 @@ func madeTables(ctx context.Context, memory *sql.DB, made []madeObject) (map[str
 			}
 			return err
 		}),
-		eachRow(ctx, memory, `SELECT t.name, COUNT(DISTINCT k.id)`+of+`pragma_foreign_key_list(t.name) AS k
-			WHERE t.type = 'table' GROUP BY t.name`, func(scan db.Scanner) error {
+		plain.Rows(ctx, memory, `SELECT t.name, COUNT(DISTINCT k.id)`+of+`pragma_foreign_key_list(t.name) AS k
+			WHERE t.type = 'table' GROUP BY t.name`, nil, func(scan db.Scanner) error {
 			var table string
 			var n int
 			err := scan(&table, &n)

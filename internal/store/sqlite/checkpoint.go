@@ -3,6 +3,8 @@ package sqlite
 import (
 	"sync"
 	"sync/atomic"
+
+	"github.com/assayhq/assay/internal/pause"
 )
 
 // Checkpointer copies committed pages from SQLite's log (the file -wal) to the database file, on a connection of its
@@ -84,10 +86,7 @@ func (p *Checkpointer) Committed(w *Conn) {
 		return
 	}
 	if left, err := w.uncopied(); err == nil && left >= p.begin {
-		select {
-		case p.wanted <- struct{}{}:
-		default: // is told already
-		}
+		pause.End(p.wanted)
 	}
 }
 
