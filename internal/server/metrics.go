@@ -98,40 +98,59 @@ func (m *metrics) series(o outcome) series {
 type stateMetrics struct{ *Server }
 
 var (
-	workerIdleMetric = prometheus.NewDesc("assay_worker_idle_seconds",
-		"Time since a background worker last got something done.", []string{"worker"}, nil)
-	diskFreeMetric = prometheus.NewDesc("assay_disk_free_bytes",
-		"Bytes that can still be written to the file system of --data.", nil, nil)
-	connectionsMetric = prometheus.NewDesc("assay_connections",
-		"Open connections of clients at the public listeners.", nil, nil)
-	refusedMetric = prometheus.NewDesc("assay_connections_refused_total",
-		"Connections that were refused because of a limit.", []string{"limit"}, nil)
-	replicaUpMetric = prometheus.NewDesc("assay_database_read_up",
-		"1 while lists and pages are read from the replica, 0 while it is away or too far behind.", nil, nil)
-	replicaLagMetric = prometheus.NewDesc("assay_database_read_lag_seconds",
-		"How far the replica is behind at most.", nil, nil)
-	replicaReadsMetric = prometheus.NewDesc("assay_database_reads_total",
-		"Lists and pages by where they were read from.", []string{"from"}, nil)
-	leaseMetric = prometheus.NewDesc("assay_lease_held",
-		"1 while this node does a task that one node does at a time.", []string{"task"}, nil)
-	transactionsMetric = prometheus.NewDesc("assay_transactions",
-		"Transactions of requests that run or wait for their turn.", []string{"state"}, nil)
-	overloadMetric = prometheus.NewDesc("assay_transactions_refused_total",
-		"Transactions of requests that were refused because too many waited.", nil, nil)
+	workerIdleMetric = stateMetric("assay_worker_idle_seconds",
+		"Time since a background worker last got something done.", "worker")
+	diskFreeMetric = stateMetric("assay_disk_free_bytes",
+		"Bytes that can still be written to the file system of --data.")
+	connectionsMetric = stateMetric("assay_connections",
+		"Open connections of clients at the public listeners.")
+	refusedMetric = stateMetric("assay_connections_refused_total",
+		"Connections that were refused because of a limit.", "limit")
+	replicaUpMetric = stateMetric("assay_database_read_up",
+		"1 while lists and pages are read from the replica, 0 while it is away or too far behind.")
+	replicaLagMetric = stateMetric("assay_database_read_lag_seconds",
+		"How far the replica is behind at most.")
+	replicaReadsMetric = stateMetric("assay_database_reads_total",
+		"Lists and pages by where they were read from.", "from")
+	leaseMetric = stateMetric("assay_lease_held",
+		"1 while this node does a task that one node does at a time.", "task")
+	transactionsMetric = stateMetric("assay_transactions",
+		"Transactions of requests that run or wait for their turn.", "state")
+	overloadMetric = stateMetric("assay_transactions_refused_total",
+		"Transactions of requests that were refused because too many waited.")
+	headEntriesMetric = stateMetric("assay_audit_entries",
+		"Entries of a log: that of administration, or of an account.", "log")
+	headMetric = stateMetric("assay_audit_head",
+		"The first 48 bits of the hash of a log's newest entry, as a number. See assay audit head.", "log")
 )
+
+func stateMetric(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, labels, nil)
+}
 
 // Describe implements prometheus.Collector.
 func (s *stateMetrics) Describe(d chan<- *prometheus.Desc) {
-	d <- workerIdleMetric
-	d <- diskFreeMetric
-	d <- connectionsMetric
-	d <- refusedMetric
-	d <- replicaUpMetric
-	d <- replicaLagMetric
-	d <- replicaReadsMetric
-	d <- leaseMetric
-	d <- transactionsMetric
-	d <- overloadMetric
+	for _, metric := range []*prometheus.Desc{
+		workerIdleMetric, diskFreeMetric, connectionsMetric, refusedMetric, replicaUpMetric, replicaLagMetric,
+		replicaReadsMetric, leaseMetric, transactionsMetric, overloadMetric, headEntriesMetric, headMetric,
+	} {
+		d <- metric
+	}
+}
+
+func gauge(m chan<- prometheus.Metric, d *prometheus.Desc, value float64, labels ...string) {
+	m <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+}
+
+func counter(m chan<- prometheus.Metric, d *prometheus.Desc, value int64, labels ...string) {
+	m <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(value), labels...)
+}
+
+func oneIf(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
 }
 
 // Collect implements prometheus.Collector.
@@ -139,77 +158,47 @@ func (s *stateMetrics) Collect(m chan<- prometheus.Metric) {
 	for _, w := range s.workers {
 		if p, ok := w.(progressing); ok {
 			age, _ := p.Progress()
-			m <- prometheus.MustNewConstMetric(workerIdleMetric, prometheus.GaugeValue, age.Seconds(), w.Name())
+			gauge(m, workerIdleMetric, age.Seconds(), w.Name())
 		}
 	}
 	if used, lag, primary, replica, ok := s.app.Store.ReplicaState(); ok {
-		up := 0.0
-		if used {
-			up = 1
-		}
-		m <- prometheus.MustNewConstMetric(replicaUpMetric, prometheus.GaugeValue, up)
-		m <- prometheus.MustNewConstMetric(replicaLagMetric, prometheus.GaugeValue, lag.Seconds())
-		m <- prometheus.MustNewConstMetric(replicaReadsMetric, prometheus.CounterValue, float64(primary), "primary")
-		m <- prometheus.MustNewConstMetric(replicaReadsMetric, prometheus.CounterValue, float64(replica), "replica")
+		gauge(m, replicaUpMetric, oneIf(used))
+		gauge(m, replicaLagMetric, lag.Seconds())
+		counter(m, replicaReadsMetric, primary, "primary")
+		counter(m, replicaReadsMetric, replica, "replica")
 	}
 	for _, l := range s.leases {
-		held := 0.0
-		if l.Held() {
-			held = 1
-		}
-		m <- prometheus.MustNewConstMetric(leaseMetric, prometheus.GaugeValue, held, l.Task())
+		gauge(m, leaseMetric, oneIf(l.Held()), l.Task())
 	}
 	s.clients.collect(m)
 	running, waiting, refused := s.app.Store.Load()
-	m <- prometheus.MustNewConstMetric(transactionsMetric, prometheus.GaugeValue, float64(running), "running")
-	m <- prometheus.MustNewConstMetric(transactionsMetric, prometheus.GaugeValue, float64(waiting), "waiting")
-	m <- prometheus.MustNewConstMetric(overloadMetric, prometheus.CounterValue, float64(refused))
+	gauge(m, transactionsMetric, float64(running), "running")
+	gauge(m, transactionsMetric, float64(waiting), "waiting")
+	counter(m, overloadMetric, refused)
 	if free, _, err := freeSpace(s.app.Settings.Data); err == nil {
-		m <- prometheus.MustNewConstMetric(diskFreeMetric, prometheus.GaugeValue, float64(free))
+		gauge(m, diskFreeMetric, float64(free))
 	}
+	s.collectHeads(m)
 }
 
 func (c *connections) collect(m chan<- prometheus.Metric) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	m <- prometheus.MustNewConstMetric(connectionsMetric, prometheus.GaugeValue, float64(c.open))
+	gauge(m, connectionsMetric, float64(c.open))
 	for reason, n := range c.refused {
-		m <- prometheus.MustNewConstMetric(refusedMetric, prometheus.CounterValue, float64(n), reason)
+		counter(m, refusedMetric, n, reason)
 	}
 }
 
 // maxHeads is how many accounts have their log in the metrics, so that these stay readable.
 const maxHeads = 1000
 
-// logHeads shows the newest entry of every log in the metrics: a monitoring system thereby keeps them out of reach of
-// who could rewrite the logs.
-type logHeads struct {
-	read    func(context.Context) ([]audit.Head, error)
-	entries *prometheus.Desc
-	head    *prometheus.Desc
-}
-
-func newLogHeads(read func(context.Context) ([]audit.Head, error)) *logHeads {
-	return &logHeads{
-		read: read,
-		entries: prometheus.NewDesc("assay_audit_entries", "Entries of a log: that of administration, or of an account.",
-			[]string{"log"}, nil),
-		head: prometheus.NewDesc("assay_audit_head",
-			"The first 48 bits of the hash of a log's newest entry, as a number. See assay audit head.", []string{"log"}, nil),
-	}
-}
-
-// Describe implements prometheus.Collector.
-func (h *logHeads) Describe(to chan<- *prometheus.Desc) {
-	to <- h.entries
-	to <- h.head
-}
-
-// Collect implements prometheus.Collector. Where the database is away there are no heads.
-func (h *logHeads) Collect(to chan<- prometheus.Metric) {
+// collectHeads shows the newest entry of every log: a monitoring system thereby keeps them out of reach of who could
+// rewrite the logs. Where the database is away there are no heads.
+func (s *stateMetrics) collectHeads(m chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	heads, err := h.read(ctx)
+	heads, err := s.app.Service.AuditHeads(ctx)
 	if err != nil {
 		return
 	}
@@ -221,8 +210,8 @@ func (h *logHeads) Collect(to chan<- prometheus.Metric) {
 		case audit.OfThePortal:
 			log += " " + head.Chain
 		}
-		to <- prometheus.MustNewConstMetric(h.entries, prometheus.GaugeValue, float64(head.Number), log)
-		to <- prometheus.MustNewConstMetric(h.head, prometheus.GaugeValue, shortHash(head.Hash), log)
+		gauge(m, headEntriesMetric, float64(head.Number), log)
+		gauge(m, headMetric, shortHash(head.Hash), log)
 	}
 }
 

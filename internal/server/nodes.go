@@ -44,10 +44,7 @@ func (x *changeExchange) tell(c service.Change) {
 	x.mu.Lock()
 	x.news[c] = true
 	x.mu.Unlock()
-	select {
-	case x.wake <- struct{}{}:
-	default:
-	}
+	pause.End(x.wake)
 }
 
 // Run tells and hears until ctx ends.

@@ -93,7 +93,6 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 	if app.Settings.StripLocation {
 		staging.StripLocation()
 	}
-	s.metrics.registry.MustRegister(newLogHeads(app.Service.AuditHeads))
 	set := &app.Settings
 	responder := &httpx.Responder{Log: app.Log}
 	limiter, failures, err := s.limits()

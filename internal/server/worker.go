@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/host"
+	"github.com/assayhq/assay/internal/pause"
 	"github.com/assayhq/assay/internal/worker/housekeeping"
 	"github.com/assayhq/assay/internal/worker/liveness"
 )
@@ -29,7 +30,7 @@ const (
 // supervise restarts a worker that fails, with growing pauses: a database that is unreachable for a while must not end
 // the server. After a worker has run for a while the pauses start from the shortest again.
 func (s *Server) supervise(ctx context.Context, w Worker) error {
-	for pause := firstPause; ; pause = min(2*pause, longPause) {
+	for wait := firstPause; ; wait = min(2*wait, longPause) {
 		started := time.Now()
 		s.health.began(w.Name(), started)
 		err := runWorker(ctx, w)
@@ -38,14 +39,12 @@ func (s *Server) supervise(ctx context.Context, w Worker) error {
 		}
 		s.health.failed(w.Name(), time.Now())
 		if time.Since(started) > longPause {
-			pause = firstPause
+			wait = firstPause
 		}
 		s.app.Log.ErrorContext(ctx, "worker failed",
-			"worker", w.Name(), "error", err, "cause", errors.Unwrap(err), "again_in", pause)
-		select {
-		case <-ctx.Done():
+			"worker", w.Name(), "error", err, "cause", errors.Unwrap(err), "again_in", wait)
+		if pause.For(ctx, wait) != nil {
 			return nil
-		case <-time.After(pause):
 		}
 	}
 }
@@ -69,12 +68,7 @@ type catalogRefresher struct {
 }
 
 // wake has it look at once. It does not block.
-func (c *catalogRefresher) wake() {
-	select {
-	case c.now <- struct{}{}:
-	default:
-	}
-}
+func (c *catalogRefresher) wake() { pause.End(c.now) }
 
 // catalogInterval leaves time to load the catalog within the promised second.
 const catalogInterval = 400 * time.Millisecond
@@ -132,10 +126,8 @@ const (
 // returnMemory gives memory back when a rush is over, until ctx ends. By itself the collector runs every two minutes in
 // a server that has little to do, and what it finds then is returned slowly.
 func returnMemory(ctx context.Context) {
-	select {
-	case <-ctx.Done():
+	if pause.For(ctx, startTime) != nil {
 		return
-	case <-time.After(startTime):
 	}
 	debug.FreeOSMemory()    // what only the start needed
 	_ = host.UnmapProgram() // the same; where it fails, these pages stay

@@ -7,18 +7,24 @@
 package mail
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"log/slog"
 	"net/mail"
+	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	gomail "github.com/wneessen/go-mail"
+
+	"github.com/assayhq/assay/internal/domain/letter"
+	"github.com/assayhq/assay/internal/pause"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/worker/lease"
 	"github.com/assayhq/assay/internal/worker/liveness"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Config configures a Sender.
@@ -76,12 +82,7 @@ func (s *Sender) Progress() (age, limit time.Duration) {
 func (s *Sender) Name() string { return "mail" }
 
 // Wake tells the sender that mail was queued. It does not block.
-func (s *Sender) Wake() {
-	select {
-	case s.woken <- struct{}{}:
-	default: // already notified
-	}
-}
+func (s *Sender) Wake() { pause.End(s.woken) }
 
 // Run sends until ctx ends, waits up to 9 seconds for a running attempt, and returns nil. It returns an error if
 // the database is unavailable.
@@ -221,3 +222,62 @@ func (f *failure) logCause() string {
 	}
 	return ""
 }
+
+type metrics struct {
+	sent, putOff, failed prometheus.Counter
+}
+
+func newMetrics(s *service.Service) (*metrics, []prometheus.Collector) {
+	counter := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+	}
+	m := &metrics{
+		sent:   counter("assay_mail_sent_total", "Mails that the mail server took."),
+		putOff: counter("assay_mail_put_off_total", "Attempts to send a mail that failed for now."),
+		failed: counter("assay_mail_failed_total",
+			"Mails that the mail server refused for good, or that could not be sent for a day."),
+	}
+	return m, []prometheus.Collector{m.sent, m.putOff, m.failed, &queueState{s}}
+}
+
+// queueState collects the number of queued mails in the database, over all nodes.
+type queueState struct{ service *service.Service }
+
+const queueStateTimeout = 2 * time.Second
+
+var queuedMetric = prometheus.NewDesc("assay_mail_queued", "Mails that wait to be sent, or to be tried again.", nil,
+	nil)
+
+// Describe implements prometheus.Collector.
+func (q *queueState) Describe(d chan<- *prometheus.Desc) { d <- queuedMetric }
+
+// Collect implements prometheus.Collector. If the database cannot be read, the metric is omitted.
+func (q *queueState) Collect(m chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), queueStateTimeout)
+	defer cancel()
+	if queued, _, err := q.service.MailCounts(ctx); err == nil {
+		m <- prometheus.MustNewConstMetric(queuedMetric, prometheus.GaugeValue, float64(queued))
+	}
+}
+
+// compose returns the mail in wire format. The message id is the queue id, so that receivers recognise a mail that
+// is sent twice.
+func compose(m *service.OutgoingMail, l letter.Letter, from *mail.Address, now time.Time) ([]byte, error) {
+	msg := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
+	msg.FromMailAddress(from)
+	if err := msg.To(m.To); err != nil {
+		return nil, err
+	}
+	msg.Subject(l.Subject)
+	msg.SetDateWithValue(now)
+	msg.SetMessageIDWithValue(m.ID + "@" + domainOf(from))
+	msg.SetGenHeader("Auto-Submitted", "auto-generated") // no automatic replies
+	msg.SetGenHeader(gomail.HeaderContentLang, string(l.Locale))
+	msg.SetBodyString(gomail.TypeTextPlain, l.Text)
+	msg.AddAlternativeString(gomail.TypeTextHTML, l.HTML)
+	var b bytes.Buffer
+	_, err := msg.WriteTo(&b)
+	return b.Bytes(), err
+}
+
+func domainOf(a *mail.Address) string { return a.Address[strings.LastIndexByte(a.Address, '@')+1:] }

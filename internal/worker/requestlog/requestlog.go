@@ -13,6 +13,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/requestlog"
+	"github.com/assayhq/assay/internal/pause"
 	"github.com/assayhq/assay/internal/worker/liveness"
 )
 
@@ -87,10 +88,7 @@ func (l *Log) Add(e requestlog.Entry) {
 	much := l.bytes > wakeAt
 	l.mu.Unlock()
 	if much {
-		select {
-		case l.wake <- struct{}{}:
-		default:
-		}
+		pause.End(l.wake)
 	}
 }
 
