@@ -248,10 +248,9 @@ func (c *check) rows(ctx context.Context) error {
 }
 
 func (c *check) references(ctx context.Context, q store.Queries) error {
-	return q.BrokenReferences(ctx, func(r store.BrokenReference) error {
+	return q.BrokenReferences(ctx, func(r store.BrokenReference) {
 		c.problem(BrokenReference, strconv.FormatInt(r.RowID, 10), "row %d of %s refers to a row of %s that does not exist",
 			r.RowID, r.Table, r.Parent)
-		return nil
 	})
 }
 

@@ -141,8 +141,8 @@ func (c *check) results(ctx context.Context, q store.Queries, accountID string) 
 
 // timelines looks for steps that are missing or cannot be read.
 func (c *check) timelines(ctx context.Context, q store.Queries) error {
-	if err := q.TimelineGaps(ctx, func(orderID string, steps, last int64) {
-		c.problem(TimelineSeq, orderID, "its timeline has %d steps, the last is %d", steps, last)
+	if err := q.TimelineGaps(ctx, func(g store.TimelineGap) {
+		c.problem(TimelineSeq, g.OrderID, "its timeline has %d steps, the last is %d", g.Steps, g.Last)
 	}); err != nil {
 		return err
 	}
@@ -205,12 +205,12 @@ func (c *check) strayCertificates(ctx context.Context, q store.Queries) (err err
 	}); err != nil {
 		return err
 	}
-	return q.StrayCertificates(ctx, func(id, orderID string, revoked bool) error {
-		if revoked {
-			c.problem(CertRevoked, id, "the certificate is in force, and the timeline of order %s says it was revoked", orderID)
+	return q.StrayCertificates(ctx, func(s store.StrayProof) {
+		if s.Revoked {
+			c.problem(CertRevoked, s.ID, "the certificate is in force, and the timeline of order %s says it was revoked",
+				s.OrderID)
 		} else {
-			c.problem(CertStray, id, "the certificate is in force, and order %s does not have it", orderID)
+			c.problem(CertStray, s.ID, "the certificate is in force, and order %s does not have it", s.OrderID)
 		}
-		return nil
 	})
 }

@@ -13,13 +13,29 @@ import (
 	"github.com/assayhq/assay/internal/store/uuid7"
 )
 
-// accountLog is where a log of accounts is kept: its table, the columns of an account with its number of entries and
+// chainedLog is where a log is kept: its table, the table of its head with the columns for the number of entries and
 // the sealed hash of the last, and the name of its chain.
-type accountLog struct{ table, count, head, chain string }
+type chainedLog struct{ table, heads, count, head, chain string }
 
-var accountLogs = map[audit.Log]accountLog{
-	audit.AuditLog:  {"audit_events", "audit_count", "audit_head", audit.OfAnAccount},
-	audit.PortalLog: {"portal_events", "portal_count", "portal_head", audit.OfThePortal},
+var accountLogs = map[audit.Log]chainedLog{
+	audit.AuditLog:  {"audit_events", "accounts", "audit_count", "audit_head", audit.OfAnAccount},
+	audit.PortalLog: {"portal_events", "accounts", "portal_count", "portal_head", audit.OfThePortal},
+}
+
+var staffLog = chainedLog{"staff_actions", "staff_actions_head", "entries", "head", audit.Administration}
+
+// seal gives an entry the next number of a log, whose head is in the row with an id, and makes it the newest. hash
+// returns the hash of the entry with the number and that of the one before it.
+func (t *Tx) seal(log chainedLog, id any, accountID string, hash func(number int64, previous string) string) error {
+	head := audit.Head{Chain: log.chain, AccountID: accountID}
+	var stored string
+	if err := t.db.Row(t.Context(), "UPDATE "+log.heads+" SET "+log.count+" = "+log.count+" + 1 WHERE id = $1 RETURNING "+
+		log.count+", "+log.head, []any{id}, &head.Number, &stored); err != nil {
+		return err
+	}
+	head.SetStored(stored)
+	head.Hash = hash(head.Number, head.Hash)
+	return t.db.One("UPDATE "+log.heads+" SET "+log.head+" = $1 WHERE id = $2", t.chain.SealHead(&head), id)
 }
 
 // AppendEvent writes an event to the account's log of the portal and, where the integration API knows its code, to its
@@ -47,28 +63,20 @@ func (t *Tx) appendEvent(to audit.Log, e *audit.Event) error {
 	if err != nil {
 		return err
 	}
-	e.ID = uuid7.New()
+	e.ID, e.Personal = uuid7.New(), audit.NewPersonal()
 	e.At = e.At.UTC().Truncate(time.Microsecond)
-	var stored string
 	log := accountLogs[to]
-	next := "UPDATE accounts SET " + log.count + " = " + log.count + " + 1 WHERE id = $1 RETURNING " + log.count
-	if err := t.db.Row(t.Context(), next+", "+log.head, []any{e.AccountID}, &e.Seq, &stored); err != nil {
-		return err
-	}
-	head := audit.Head{Chain: log.chain, AccountID: e.AccountID, Number: e.Seq}
-	head.SetStored(stored)
-	e.Personal = audit.NewPersonal()
-	e.Hash = t.chain.EventHash(head.Hash, e, string(metadata))
-	head.Hash = e.Hash
-	if err := t.db.One("UPDATE accounts SET "+log.head+" = $1 WHERE id = $2", t.chain.SealHead(&head),
-		e.AccountID); err != nil {
+	if err := t.seal(log, e.AccountID, e.AccountID, func(number int64, previous string) string {
+		e.Seq = number
+		e.Hash = t.chain.EventHash(previous, e, string(metadata))
+		return e.Hash
+	}); err != nil {
 		return err
 	}
 	return t.db.Insert(log.table+" ("+auditColumns+")", e.ID, e.AccountID, e.Seq, e.UserID, column.Micros(e.At),
-		string(e.Code),
-		string(e.Actor.Type), column.TextOrNull(e.Actor.ID), e.Actor.Name, string(e.Actor.Source), string(e.Target.Type),
-		column.TextOrNull(e.Target.ID), column.TextOrNull(e.Actor.IP), column.TextOrNull(e.Actor.UserAgent),
-		string(metadata), e.Hash, e.Personal.Salt, nil)
+		string(e.Code), string(e.Actor.Type), column.TextOrNull(e.Actor.ID), e.Actor.Name, string(e.Actor.Source),
+		string(e.Target.Type), column.TextOrNull(e.Target.ID), column.TextOrNull(e.Actor.IP),
+		column.TextOrNull(e.Actor.UserAgent), string(metadata), e.Hash, e.Personal.Salt, nil)
 }
 
 // auditConditions returns the filter as SQL and adds its parameters.
@@ -219,25 +227,18 @@ func (t *Tx) AppendStaffAction(a *audit.Action) error {
 	if err != nil {
 		return err
 	}
-	a.ID = uuid7.New()
+	a.ID, a.Personal = uuid7.New(), audit.NewPersonal()
 	a.At = a.At.UTC().Truncate(time.Microsecond)
-	var stored string
-	const next = "UPDATE staff_actions_head SET entries = entries + 1 WHERE id = 1 RETURNING entries, head"
-	if err := t.db.Row(t.Context(), next, nil, &a.Seq, &stored); err != nil {
-		return err
-	}
-	head := audit.Head{Chain: audit.Administration, Number: a.Seq}
-	head.SetStored(stored)
-	a.Personal = audit.NewPersonal()
-	a.Hash = t.chain.ActionHash(head.Hash, a, string(details))
-	head.Hash = a.Hash
-	if err := t.db.One("UPDATE staff_actions_head SET head = $1 WHERE id = 1", t.chain.SealHead(&head)); err != nil {
+	if err := t.seal(staffLog, 1, "", func(number int64, previous string) string {
+		a.Seq = number
+		a.Hash = t.chain.ActionHash(previous, a, string(details))
+		return a.Hash
+	}); err != nil {
 		return err
 	}
 	return t.db.Insert("staff_actions ("+actionColumns+")", a.ID, a.Seq, column.Micros(a.At), string(a.Code),
-		column.TextOrNull(a.StaffID),
-		a.StaffName, column.TextOrNull(a.AccountID), string(a.Target.Type), a.Target.ID, a.Target.Name,
-		column.TextOrNull(a.IP), column.TextOrNull(a.UserAgent), string(details), a.Hash, a.Personal.Salt, nil)
+		column.TextOrNull(a.StaffID), a.StaffName, column.TextOrNull(a.AccountID), string(a.Target.Type), a.Target.ID,
+		a.Target.Name, column.TextOrNull(a.IP), column.TextOrNull(a.UserAgent), string(details), a.Hash, a.Personal.Salt, nil)
 }
 
 const actionColumns = `id, seq, at, code, staff_id, staff_name, account_id, target_type, target_id, target_name, ip,
@@ -247,9 +248,8 @@ const actionColumns = `id, seq, at, code, staff_id, staff_name, account_id, targ
 func scanStoredAction(scan db.Scanner) (a *audit.Action, details string, err error) {
 	a = new(audit.Action)
 	err = scan(&a.ID, &a.Seq, column.Time(&a.At), &a.Code, column.Text(&a.StaffID), &a.StaffName,
-		column.Text(&a.AccountID),
-		&a.Target.Type, &a.Target.ID, &a.Target.Name, column.Text(&a.IP), column.Text(&a.UserAgent), &details, &a.Hash,
-		column.Text(&a.Personal.Salt), column.Text(&a.Personal.Seal))
+		column.Text(&a.AccountID), &a.Target.Type, &a.Target.ID, &a.Target.Name, column.Text(&a.IP),
+		column.Text(&a.UserAgent), &details, &a.Hash, column.Text(&a.Personal.Salt), column.Text(&a.Personal.Seal))
 	return a, details, err
 }
 

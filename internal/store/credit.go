@@ -81,8 +81,7 @@ const ledgerColumns = `ledger_entries (id, account_id, environment, seq, kind, a
 func ledgerRow(e *credit.Entry) []any {
 	return []any{
 		e.ID, e.AccountID, string(e.Environment), e.Seq, string(e.Kind), e.Amount, e.BalanceAfter,
-		column.TextOrNull(e.OrderID),
-		column.TextOrNull(e.ChargeID), e.Note, column.Micros(e.CreatedAt),
+		column.TextOrNull(e.OrderID), column.TextOrNull(e.ChargeID), e.Note, column.Micros(e.CreatedAt),
 	}
 }
 

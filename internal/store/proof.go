@@ -127,19 +127,17 @@ func (q Queries) EachOrder(
 		})
 }
 
-// TimelineGaps calls f for every order whose timeline has other numbers than those from 1 on: how many steps there are,
-// and the last number.
-func (q Queries) TimelineGaps(ctx context.Context, f func(orderID string, steps, last int64)) error {
-	return q.db.Rows(ctx, `SELECT order_id, COUNT(*), MAX(seq) FROM order_events GROUP BY order_id
-		HAVING COUNT(*) <> MAX(seq) OR MIN(seq) <> 1 ORDER BY order_id`, nil, func(scan db.Scanner) error {
-		var orderID string
-		var steps, last int64
-		err := scan(&orderID, &steps, &last)
-		if err == nil {
-			f(orderID, steps, last)
-		}
-		return err
-	})
+// TimelineGap is an order whose timeline has other numbers than those from 1 on.
+type TimelineGap struct {
+	OrderID     string
+	Steps, Last int64 // how many steps there are, and the last number
+}
+
+// TimelineGaps calls f for every one.
+func (q Queries) TimelineGaps(ctx context.Context, f func(TimelineGap)) error {
+	return each(ctx, q, func(g *TimelineGap) []any { return []any{&g.OrderID, &g.Steps, &g.Last} }, f,
+		`SELECT order_id, COUNT(*), MAX(seq) FROM order_events GROUP BY order_id
+		HAVING COUNT(*) <> MAX(seq) OR MIN(seq) <> 1 ORDER BY order_id`)
 }
 
 // RevokedProof is a certificate that is revoked, although its order has it still: somebody revoked it, and what the
@@ -151,37 +149,31 @@ type RevokedProof struct {
 
 // EachRevoked calls f for every certificate that is revoked and that its order has.
 func (q Queries) EachRevoked(ctx context.Context, f func(RevokedProof)) error {
-	return q.db.Rows(ctx, `SELECT c.id, c.order_id, c.revoked_reason,
+	return each(ctx, q, func(r *RevokedProof) []any {
+		return []any{&r.ID, &r.OrderID, &r.Reason, column.Text(&r.Step)}
+	}, f, `SELECT c.id, c.order_id, c.revoked_reason,
 			(SELECT e.details FROM order_events AS e WHERE e.order_id = c.order_id AND e.event = 'certificate-revoked'
 				ORDER BY e.seq DESC LIMIT 1)
 		FROM certificates AS c JOIN orders AS o ON o.id = c.order_id AND o.certificate_id = c.id
-		WHERE c.revoked_at IS NOT NULL ORDER BY c.id`, nil, func(scan db.Scanner) error {
-		var r RevokedProof
-		err := scan(&r.ID, &r.OrderID, &r.Reason, column.Text(&r.Step))
-		if err == nil {
-			f(r)
-		}
-		return err
-	})
+		WHERE c.revoked_at IS NOT NULL ORDER BY c.id`)
+}
+
+// StrayProof is a certificate in force that its order does not have, or else that was revoked.
+type StrayProof struct {
+	ID, OrderID string
+	Revoked     bool
 }
 
 // StrayCertificates calls f for every certificate in force that its order does not have, and for those of Live orders
 // that are in force although the timeline says that they were revoked.
-func (q Queries) StrayCertificates(ctx context.Context, f func(id, orderID string, revoked bool) error) error {
-	return q.db.Rows(ctx,
+func (q Queries) StrayCertificates(ctx context.Context, f func(StrayProof)) error {
+	return each(ctx, q, func(s *StrayProof) []any { return []any{&s.ID, &s.OrderID, &s.Revoked} }, f,
 		`SELECT c.id, c.order_id, CASE WHEN o.certificate_id = c.id AND o.outcome = 'authentic' THEN 1 ELSE 0 END
 		FROM certificates AS c LEFT JOIN orders AS o ON o.id = c.order_id
 		WHERE c.revoked_at IS NULL AND (o.id IS NULL OR o.outcome IS NULL OR o.outcome <> 'authentic'
 			OR o.certificate_id IS NULL OR o.certificate_id <> c.id OR o.environment = 'live' AND EXISTS
 				(SELECT 1 FROM order_events AS e WHERE e.order_id = o.id AND e.event = 'certificate-revoked'))
-		ORDER BY c.id`, nil, func(scan db.Scanner) error {
-			var id, orderID string
-			var own int
-			if err := scan(&id, &orderID, &own); err != nil {
-				return err
-			}
-			return f(id, orderID, own == 1)
-		})
+		ORDER BY c.id`)
 }
 
 // ProofRows returns how many ledger entries, orders and entries of accounts' logs there are, as their counters say.
@@ -280,23 +272,16 @@ func (q Queries) LastOrderID(ctx context.Context) (string, error) {
 // BrokenReference is a row that refers to a row that does not exist.
 type BrokenReference struct {
 	Table  string
-	RowID  int64
+	RowID  int64 // 0: the table has none
 	Parent string
 }
 
 // BrokenReferences calls f for every row whose foreign key refers to a row that does not exist. PostgreSQL does not let
 // that happen; a SQLite file can be written by any program, which may not have asked for foreign keys.
-func (q Queries) BrokenReferences(ctx context.Context, f func(BrokenReference) error) error {
+func (q Queries) BrokenReferences(ctx context.Context, f func(BrokenReference)) error {
 	if q.db.Dialect != &db.SQLite {
 		return nil
 	}
-	return q.db.Rows(ctx, "PRAGMA foreign_key_check", nil, func(scan db.Scanner) error {
-		var r BrokenReference
-		var id, key sql.NullInt64
-		if err := scan(&r.Table, &id, &r.Parent, &key); err != nil {
-			return err
-		}
-		r.RowID = id.Int64
-		return f(r)
-	})
+	return each(ctx, q, func(r *BrokenReference) []any { return []any{&r.Table, &r.RowID, &r.Parent} }, f,
+		`SELECT "table", COALESCE(rowid, 0), parent FROM pragma_foreign_key_check`)
 }

@@ -187,20 +187,15 @@ type PhotoTotalsProof struct {
 
 // WrongPhotoTotals calls f for every account and environment whose totals of photos are not what is there.
 func (q Queries) WrongPhotoTotals(ctx context.Context, f func(PhotoTotalsProof)) error {
-	return q.db.Rows(ctx, `SELECT account_id, environment, CAST(SUM(photos) AS BIGINT), CAST(SUM(bytes) AS BIGINT),
+	return each(ctx, q, func(p *PhotoTotalsProof) []any {
+		return []any{&p.AccountID, &p.Environment, &p.Counted.Photos, &p.Counted.Bytes, &p.Kept.Photos, &p.Kept.Bytes}
+	}, f, `SELECT account_id, environment, CAST(SUM(photos) AS BIGINT), CAST(SUM(bytes) AS BIGINT),
 			CAST(SUM(kept_photos) AS BIGINT), CAST(SUM(kept_bytes) AS BIGINT) FROM (
 			SELECT account_id, environment, COUNT(*) AS photos, SUM(bytes) AS bytes, 0 AS kept_photos, 0 AS kept_bytes
 				FROM photos WHERE erased_at IS NULL GROUP BY account_id, environment
 			UNION ALL SELECT account_id, environment, 0, 0, photos, bytes FROM photo_totals) AS found
 		GROUP BY account_id, environment HAVING SUM(photos) <> SUM(kept_photos) OR SUM(bytes) <> SUM(kept_bytes)
-		ORDER BY account_id, environment`, nil, func(scan db.Scanner) error {
-		var p PhotoTotalsProof
-		err := scan(&p.AccountID, &p.Environment, &p.Counted.Photos, &p.Counted.Bytes, &p.Kept.Photos, &p.Kept.Bytes)
-		if err == nil {
-			f(p)
-		}
-		return err
-	})
+		ORDER BY account_id, environment`)
 }
 
 // Corrupt reports whether an error says that what is stored cannot be read as a database, and in what words.

@@ -13,9 +13,8 @@ import (
 // InsertSession adds a session by the hash of its secret.
 func (t *Tx) InsertSession(s *access.Session, hash string) error {
 	return t.db.Insert("sessions ("+sessionColumns+", token_hash)", s.ID, string(s.Audience), s.UserID,
-		column.TextOrNull(s.IP),
-		column.TextOrNull(s.UserAgent), column.Micros(s.CreatedAt), column.Micros(s.LastSeenAt), column.Micros(s.ExpiresAt),
-		column.Micros(s.ConfirmedAt), column.Flag(s.Factor), nil, hash)
+		column.TextOrNull(s.IP), column.TextOrNull(s.UserAgent), column.Micros(s.CreatedAt), column.Micros(s.LastSeenAt),
+		column.Micros(s.ExpiresAt), column.Micros(s.ConfirmedAt), column.Flag(s.Factor), nil, hash)
 }
 
 const sessionColumns = "id, audience, user_id, ip, user_agent, created_at, last_seen_at, expires_at, " +
@@ -39,9 +38,8 @@ func (q Queries) sessions(ctx context.Context, text string, args ...any) ([]*acc
 	return db.Collect(ctx, q.db, func(scan db.Scanner) (*access.Session, error) {
 		s := new(access.Session)
 		return s, scan(&s.ID, &s.Audience, &s.UserID, column.Text(&s.IP), column.Text(&s.UserAgent),
-			column.Time(&s.CreatedAt),
-			column.Time(&s.LastSeenAt), column.Time(&s.ExpiresAt), column.Time(&s.ConfirmedAt), &s.Factor,
-			column.Time(&s.PasskeyAt))
+			column.Time(&s.CreatedAt), column.Time(&s.LastSeenAt), column.Time(&s.ExpiresAt), column.Time(&s.ConfirmedAt),
+			&s.Factor, column.Time(&s.PasskeyAt))
 	}, text, args...)
 }
 

@@ -28,6 +28,20 @@ var ErrExists = db.ErrExists
 // Queries are the reads, outside and inside transactions.
 type Queries struct{ db db.Queries }
 
+// each calls f with every row of a result, which fields returns the places of.
+func each[T any](
+	ctx context.Context, q Queries, fields func(*T) []any, f func(T), text string, args ...any,
+) error {
+	return q.db.Rows(ctx, text, args, func(scan db.Scanner) error {
+		var row T
+		if err := scan(fields(&row)...); err != nil {
+			return err
+		}
+		f(row)
+		return nil
+	})
+}
+
 // Tx is one transaction: the reads and the writes. Its reads ignore the context they are given and use that of the
 // transaction, which a request cannot cancel. So a caller passes the context it has, or Context.
 type Tx struct {

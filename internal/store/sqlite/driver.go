@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"io"
+	"net/url"
 
 	"modernc.org/libc"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -54,9 +55,6 @@ func (c driverConn) Prepare(text string) (driver.Stmt, error) {
 	}
 	return driverStmt{s}, nil
 }
-
-// Close implements driver.Conn.
-func (c driverConn) Close() error { return c.Conn.Close() }
 
 // Begin implements driver.Conn. The writer begins and ends its transactions by statements.
 func (c driverConn) Begin() (driver.Tx, error) { return nil, errNotSupported }
@@ -128,4 +126,21 @@ func (r *driverRows) Next(to []driver.Value) error {
 		}
 	}
 	return nil
+}
+
+// DSN names a database for the driver of modernc.org/sqlite, with the settings of every connection, and more.
+func DSN(path string, pragmas ...string) string {
+	return URI(path) + "?" + url.Values{"_pragma": Pragmas(pragmas...)}.Encode()
+}
+
+// URI is the file of a database as SQLite takes it.
+func URI(path string) string {
+	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}).String()
+}
+
+// Pragmas returns the settings of every connection, and more.
+func Pragmas(more ...string) []string {
+	return append([]string{
+		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "temp_store(MEMORY)",
+	}, more...)
 }

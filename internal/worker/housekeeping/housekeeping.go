@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/worker/lease"
 	"github.com/assayhq/assay/internal/worker/liveness"
@@ -208,4 +209,122 @@ func (k *Keeper) finish(ctx context.Context, task task) error {
 		}
 	}
 	return nil
+}
+
+const (
+	// maxClockError is how far the clock may be off before nothing is expired or deleted by it.
+	maxClockError = time.Hour
+
+	// clockSettles is how long a clock has to run steadily after a jump before it is believed.
+	clockSettles = time.Hour
+)
+
+// ClockGuard keeps a clock that is wrong from expiring and deleting what is not old. It compares the clock with the
+// one that nobody sets, with that of the database, and at the start with the newest row.
+type ClockGuard struct {
+	Elapsed  func() time.Duration                     // of a clock that only runs forward
+	Database func(context.Context) (time.Time, error) // nil: the database has no clock of its own
+	Newest   func(context.Context) (time.Time, error) // the newest time in the database, zero: none
+
+	begun  bool
+	base   time.Time     // the clock when Elapsed was 0
+	paused time.Duration // Elapsed until which the clock is not believed
+	why    string
+}
+
+// Check returns why the clock is not to be believed now, or "".
+func (g *ClockGuard) Check(ctx context.Context, now time.Time) (string, error) {
+	elapsed := g.Elapsed()
+	base := now.Round(0).Add(-elapsed) // without the reading of the other clock
+	switch {
+	case !g.begun:
+		newest, err := g.Newest(ctx)
+		if err != nil {
+			return "", err
+		}
+		g.begun = true
+		if off := now.Sub(newest); !newest.IsZero() && off.Abs() > maxClockError {
+			g.distrust(elapsed, fmt.Sprintf("it is %s and the newest row is of %s: the clock is wrong, or nothing ran meanwhile",
+				now.UTC().Format(time.RFC3339), newest.UTC().Format(time.RFC3339)))
+		}
+	case base.Sub(g.base).Abs() > maxClockError:
+		g.distrust(elapsed, fmt.Sprintf("the clock has jumped by %s to %s", base.Sub(g.base).Round(time.Second),
+			now.UTC().Format(time.RFC3339)))
+	default:
+		base = g.base // so that small steps add up
+	}
+	g.base = base
+	if g.Database != nil {
+		theirs, err := g.Database(ctx)
+		if err != nil {
+			return "", err
+		}
+		if off := now.Sub(theirs); off.Abs() > maxClockError {
+			return fmt.Sprintf("the clock is off that of the database by %s", off.Round(time.Second)), nil
+		}
+	}
+	if elapsed < g.paused {
+		return g.why, nil
+	}
+	return "", nil
+}
+
+func (g *ClockGuard) distrust(elapsed time.Duration, why string) {
+	g.paused, g.why = elapsed+clockSettles, why
+}
+
+// Sweeper deletes the files that crashes leave in the media store: photos without a row, and uploads that were never
+// stored. It is a worker of its own, because it walks the whole store.
+type Sweeper struct {
+	Service *service.Service
+	Staging *media.Staging
+	Log     *slog.Logger
+	Lease   *lease.Lease // of the sweep of the media store; nil: there is no other node
+}
+
+const (
+	sweepEvery = 6 * time.Hour
+
+	// orphanAge is the age from which a file without a row cannot belong to an upload that is being stored.
+	orphanAge = time.Hour
+)
+
+// Name implements the worker interface.
+func (*Sweeper) Name() string { return "media-sweeper" }
+
+// Run sweeps at once and then at intervals, until ctx ends.
+func (s *Sweeper) Run(ctx context.Context) error {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		if err := s.Sweep(ctx); err != nil && ctx.Err() == nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// Sweep goes through the store once. The times of files are those of the system's clock.
+func (s *Sweeper) Sweep(ctx context.Context) error {
+	staged, err := s.Staging.Sweep()
+	if err != nil {
+		return err
+	}
+	var files, older int
+	_, err = s.Lease.Do(ctx, sweepEvery, func(ctx context.Context) error {
+		files, older, err = s.Service.SweepMedia(ctx, time.Now().Add(-orphanAge))
+		return err
+	})
+	if older > 0 {
+		s.Log.WarnContext(ctx, "THE MEDIA STORE IS OLDER THAN THE DATABASE: files of no photo are left where they are; "+
+			"is this the right database?", "files", older)
+	}
+	if staged+files > 0 {
+		s.Log.InfoContext(ctx, "media swept", "staged", staged, "files", files)
+	}
+	return err
 }
