@@ -1,6 +1,7 @@
 package media
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -80,10 +81,7 @@ func pathOf(name string) string { return filepath.Join(leafOf(name), name) }
 
 // Put flushes the staged file, renames it and flushes the directory.
 func (d *Disk) Put(ctx context.Context, name string, staged *Staged) error {
-	if err := CheckName(name); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
+	if err := cmp.Or(CheckName(name), ctx.Err()); err != nil {
 		return err
 	}
 	if _, isPhoto := photo.ParseName(name); isPhoto {
@@ -206,10 +204,7 @@ func missingOr(doing string, err error) error {
 // Delete removes the file and its derived images and flushes the directory, so that they do not reappear after a
 // crash.
 func (d *Disk) Delete(ctx context.Context, name string) error {
-	if err := CheckName(name); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
+	if err := cmp.Or(CheckName(name), ctx.Err()); err != nil {
 		return err
 	}
 	for _, name := range WithDerived(name) {

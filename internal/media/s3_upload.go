@@ -1,6 +1,7 @@
 package media
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -32,10 +33,7 @@ const (
 // Put sends the file with its SHA-256, which the server checks. A photo is written only where there is none, so that an
 // attempt whose answer was lost is told from a name that is taken.
 func (s *S3) Put(ctx context.Context, name string, staged *Staged) error {
-	if err := CheckName(name); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
+	if err := cmp.Or(CheckName(name), ctx.Err()); err != nil {
 		return err
 	}
 	options := minio.PutObjectOptions{ContentType: "image/jpeg", CacheControl: immutable}

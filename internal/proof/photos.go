@@ -97,7 +97,7 @@ func (c *check) certifiedPhotos(page []store.OrderPhotoProof, certified map[stri
 			continue // told of with its order
 		}
 		if !slices.EqualFunc(photos[id], facts.Photos, func(p store.OrderPhotoProof, signed certificate.Photo) bool {
-			return p.IndexCode == signed.IndexCode && p.SHA256 == signed.SHA256
+			return p.IndexCode == signed.IndexCode && p.Row.SHA256 == signed.SHA256
 		}) {
 			c.problem(CertDiffers, certified[id].ID, "the photos of order %s are not those that its certificate lists", id)
 		}
@@ -114,9 +114,9 @@ func (c *check) photo(ctx context.Context, files media.Store, p *store.OrderPhot
 	switch {
 	case !p.Known:
 		problem(PhotoRow, "it is not among the uploaded photos")
-	case !p.Owned:
+	case p.Row.Tenant != p.Tenant:
 		problem(PhotoRow, "it belongs to another account or environment")
-	case !p.Used:
+	case !p.Row.Used:
 		problem(PhotoRow, "it is not marked as used and would be deleted as unused")
 	}
 	kind, message, err := c.file(ctx, files, p)
@@ -141,23 +141,23 @@ func (c *check) file(
 	const missing = "its file is not in the media store"
 	stat, err := files.Stat(ctx, p.Name)
 	switch {
-	case errors.Is(err, media.ErrNotFound) && p.Erased:
+	case errors.Is(err, media.ErrNotFound) && p.Row.Erased:
 		return "", "", nil
-	case p.Erased && err == nil:
+	case p.Row.Erased && err == nil:
 		return PhotoErased, "it was erased, and its file is still there; the next sweep of the media store deletes it", nil
 	case errors.Is(err, media.ErrNotFound):
 		return PhotoMissing, missing, nil
 	case err != nil:
 		return "", "", err
-	case p.Known && stat.Size != p.Bytes:
-		return PhotoSize, fmt.Sprintf("its file has %d bytes, %d were uploaded", stat.Size, p.Bytes), nil
+	case p.Known && stat.Size != p.Row.Bytes:
+		return PhotoSize, fmt.Sprintf("its file has %d bytes, %d were uploaded", stat.Size, p.Row.Bytes), nil
 	case p.Known && c.Deep:
 		switch sha, err := hashOf(ctx, files, p.Name); {
 		case errors.Is(err, media.ErrNotFound): // since it was found
 			return PhotoMissing, missing, nil
 		case err != nil:
 			return "", "", err
-		case sha != p.SHA256:
+		case sha != p.Row.SHA256:
 			return PhotoHash, "its file is not what was uploaded", nil
 		}
 	}

@@ -1,13 +1,19 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/assayhq/assay/internal/host"
+	"github.com/assayhq/assay/internal/proof"
+	"github.com/assayhq/assay/internal/store"
 )
 
 // place is a data folder that is being filled.
@@ -110,4 +116,76 @@ func sameFile(f *os.File, path string) bool {
 	}
 	there, err := os.Stat(path)
 	return err == nil && os.SameFile(open, there)
+}
+
+// OpenToCheck opens an installation to look at it, and makes and changes nothing. Where its folder cannot be written,
+// such as a mounted snapshot, the database is opened in a copy that Close removes: SQLite writes beside a database,
+// also to read it. An installation that is too broken to be opened gives a report instead.
+func OpenToCheck(ctx context.Context, s Settings, log *slog.Logger) (app *App, broken *proof.Report, err error) {
+	failed := func(db *store.Store, err error) { broken = proof.Broken(ctx, db, err) }
+	var folder string
+	if original := s.databaseTarget(); s.Database == "" && exists(original) && !writable(s.Data) {
+		if folder, err = s.copyDatabase(original); err != nil {
+			return nil, nil, err
+		}
+	}
+	if err = s.checkExists(ctx); err != nil {
+		failed(nil, err)
+	} else {
+		app, err = open(ctx, s, log, opening{secrets: (*Settings).openSecrets, looks: true, failed: failed})
+	}
+	switch {
+	case err == nil && folder != "":
+		app.temporary = append(app.temporary, folder)
+	case folder != "":
+		err = errors.Join(err, os.RemoveAll(folder))
+	}
+	if broken != nil {
+		return nil, broken, nil
+	}
+	return app, nil, err
+}
+
+// copyDatabase copies the database into a temporary folder and uses it from there.
+func (s *Settings) copyDatabase(original string) (folder string, err error) {
+	if folder, err = os.MkdirTemp("", "assay-check-"); err != nil {
+		return "", err
+	}
+	s.databaseCopy = filepath.Join(folder, filepath.Base(original))
+	err = copyFile(s.databaseCopy, original)
+	if err == nil { // what was committed last may be in the log beside the database
+		if err = copyFile(s.databaseCopy+"-wal", original+"-wal"); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+	}
+	if err != nil {
+		return "", errors.Join(err, os.RemoveAll(folder))
+	}
+	return folder, nil
+}
+
+// writable reports whether files can be made in the folder; whose it is does not tell that of a read-only mount.
+func writable(folder string) bool {
+	file, err := os.CreateTemp(folder, ".writable-")
+	if err != nil {
+		return false
+	}
+	return errors.Join(file.Close(), os.Remove(file.Name())) == nil
+}
+
+func copyFile(to, from string) (err error) {
+	source, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = source.Close() }() // read only
+
+	target, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(target, source); err != nil {
+		return errors.Join(fmt.Errorf("copy %s: %w", from, err), target.Close())
+	}
+	return target.Close()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -203,20 +204,14 @@ func (t *Tx) eraseFacts(e Erasure, orderID string, names bool) error {
 var writtenDetails = []string{"note", "reason_text", "unreadable"}
 
 func (t *Tx) eraseTimeline(e Erasure, orderID string, names bool) error {
-	type entry struct {
-		seq     int64
-		details string
-	}
-	entries, err := db.Collect(t.Context(), t.db.Queries, func(scan db.Scanner) (x entry, err error) {
-		err = scan(&x.seq, &x.details)
-		return x, err
-	}, "SELECT seq, details FROM order_events WHERE order_id = $1 ORDER BY seq", orderID)
+	entries, err := db.Pairs[int64, string](t.Context(), t.db.Queries,
+		"SELECT seq, details FROM order_events WHERE order_id = $1", orderID)
 	if err != nil {
 		return err
 	}
-	for _, x := range entries {
+	for _, seq := range slices.Sorted(maps.Keys(entries)) {
 		var details map[string]json.RawMessage
-		if err := json.Unmarshal([]byte(x.details), &details); err != nil {
+		if err := json.Unmarshal([]byte(entries[seq]), &details); err != nil {
 			return err
 		}
 		before := len(details)
@@ -231,7 +226,7 @@ func (t *Tx) eraseTimeline(e Erasure, orderID string, names bool) error {
 			return err
 		}
 		n, err := t.db.Exec("UPDATE order_events SET details = $1 WHERE order_id = $2 AND seq = $3",
-			string(text), orderID, x.seq)
+			string(text), orderID, seq)
 		if err := e.add("timeline_texts", n, err); err != nil {
 			return err
 		}
@@ -286,16 +281,13 @@ func (t *Tx) EraseAccount(e Erasure, accountID string, at time.Time) error {
 		return err
 	}
 	if err := errors.Join(
-		t.closed("UPDATE users SET removed_at = $2 WHERE account_id = $1 AND removed_at IS NULL", accountID, at),
-		t.closed("UPDATE api_keys SET revoked_at = $2 WHERE account_id = $1 AND revoked_at IS NULL", accountID, at),
+		t.exec("UPDATE users SET removed_at = $2 WHERE account_id = $1 AND removed_at IS NULL", accountID, column.Micros(at)),
+		t.exec("UPDATE api_keys SET revoked_at = $2 WHERE account_id = $1 AND revoked_at IS NULL", accountID,
+			column.Micros(at)),
 	); err != nil {
 		return err
 	}
 	return t.erase(e, eraseOfAccount, accountID)
-}
-
-func (t *Tx) closed(text, accountID string, at time.Time) error {
-	return t.exec(text, accountID, column.Micros(at))
 }
 
 // EraseEvents erases what up to limit entries of a log of an account after a number say of people. It returns the

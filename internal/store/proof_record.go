@@ -101,17 +101,12 @@ func (q Queries) UnreadableSteps(ctx context.Context, f func(orderID, event stri
 
 // OrderPhotoProof is a photo of an order with what is known of it.
 type OrderPhotoProof struct {
-	OrderID     string
-	AccountID   string
-	Environment access.Environment
-	Name        string
-	IndexCode   string
-	Known       bool // the photo has a row
-	Used        bool // and is marked as used by an order
-	Erased      bool // and has no file any more
-	Owned       bool // and belongs to the account and environment of the order
-	Bytes       int64
-	SHA256      string
+	access.Tenant // of the order
+	OrderID       string
+	Name          string
+	IndexCode     string
+	Known         bool // the photo has a row
+	Row           photo.Stored
 }
 
 // OrderPhotosAfter returns the photos of up to limit orders whose ids follow the one given, as far as the id last, and
@@ -155,10 +150,7 @@ func (q Queries) OrderPhotosAfter(
 	stored, err := q.photos(ctx, names)
 	for i := range photos {
 		p := &photos[i]
-		s, known := stored[p.Name]
-		p.Known, p.Used, p.Bytes, p.SHA256 = known, s.Used, s.Bytes, s.SHA256
-		p.Erased = s.Erased
-		p.Owned = s.Tenant == access.Tenant{AccountID: p.AccountID, Environment: p.Environment}
+		p.Row, p.Known = stored[p.Name]
 	}
 	return photos, next, err
 }

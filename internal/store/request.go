@@ -87,7 +87,7 @@ func (q Queries) HasRequests(ctx context.Context, before time.Time) (bool, error
 }
 
 // DeleteOldRequests deletes up to limit blocks of requests from before the time, the oldest first, and returns how
-// many. In PostgreSQL those are deleted that belong to no part; the others go with it, see DropOldRequests.
+// many. In PostgreSQL those are deleted that belong to no part; the others go with it, see DropOld.
 func (t *Tx) DeleteOldRequests(before time.Time, limit int) (int, error) {
 	from := partition.Rest(t.db.Dialect, "request_log")
 	n, err := t.db.Exec("DELETE FROM "+from+" WHERE id IN (SELECT id FROM "+from+" WHERE id < $1 ORDER BY id LIMIT $2)",

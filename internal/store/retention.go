@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"slices"
 	"time"
@@ -65,7 +64,7 @@ type deliveryAge struct {
 
 // DeleteOldDeliveries deletes up to limit deliveries that were made before the time, with their attempts, and returns
 // how many. One that is still to be sent, or was attempted after the time, stays. In PostgreSQL those are deleted that
-// belong to no part; the others go with their part, see DropOldDeliveries. Ids are in the order of time: the
+// belong to no part; the others go with their part, see DropOld. Ids are in the order of time: the
 // deliveries are walked from the oldest, and not farther than the first that is too young.
 func (t *Tx) DeleteOldDeliveries(before time.Time, limit int) (deleted int, err error) {
 	for after := ""; deleted < limit; {
@@ -232,29 +231,13 @@ func (s *Store) MakePartitions(ctx context.Context, now time.Time) (made int, er
 	return partition.Make(ctx, s.db.SQL(), now)
 }
 
-// DropOldDeliveries drops the parts of deliveries, and of their attempts, that are all from before a time, and returns
-// how many. What has to stay of them is deleted by DeleteOldDeliveries.
-func (s *Store) DropOldDeliveries(ctx context.Context, before time.Time) (dropped int, err error) {
-	return s.dropParts(ctx, before, partition.DropDeliveries)
-}
-
-// DropOldEvents drops the parts of events that are all from before a time, and returns how many.
-func (s *Store) DropOldEvents(ctx context.Context, before time.Time) (dropped int, err error) {
-	return s.dropParts(ctx, before, partition.DropEvents)
-}
-
-// DropOldRequests drops the parts of the request log that are all from before a time, and returns how many.
-func (s *Store) DropOldRequests(ctx context.Context, before time.Time) (dropped int, err error) {
-	return s.dropParts(ctx, before, partition.DropRequests)
-}
-
-func (s *Store) dropParts(
-	ctx context.Context, before time.Time, drop func(context.Context, *sql.DB, time.Time) (int, error),
-) (int, error) {
+// DropOld drops the parts of deliveries, with their attempts, of events or of the request log that are all from before
+// a time, and returns how many. What has to stay of deliveries is deleted by DeleteOldDeliveries.
+func (s *Store) DropOld(ctx context.Context, table string, before time.Time) (dropped int, err error) {
 	if !s.Shared() {
 		return 0, nil
 	}
-	return drop(ctx, s.db.SQL(), before)
+	return partition.Drop(ctx, s.db.SQL(), table, before)
 }
 
 // DropOldAttempts drops the parts of attempts that are all from before a time and have many of them in the log, and

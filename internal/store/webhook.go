@@ -360,7 +360,7 @@ func (q Queries) HasEvents(ctx context.Context, before time.Time) (bool, error) 
 }
 
 // DeleteOldEvents deletes up to limit events from before the time, the oldest first, and returns how many. Their keys
-// remember it. In PostgreSQL those are deleted that belong to no part; the others go with it, see DropOldEvents.
+// remember it. In PostgreSQL those are deleted that belong to no part; the others go with it, see DropOld.
 func (t *Tx) DeleteOldEvents(before time.Time, limit int) (int, error) {
 	type place struct {
 		keyID string

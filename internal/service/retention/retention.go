@@ -57,13 +57,12 @@ func (c *Cleaner) logDropped(ctx context.Context, table string, partitions int) 
 }
 
 // deleteOld is deleteRows for a table that PostgreSQL keeps in partitions: those that are too old as a whole are
-// dropped, which do not count.
+// dropped, which do not count, and the rest is deleted row by row.
 func (c *Cleaner) deleteOld(
-	ctx context.Context, before time.Time, limit int, table string,
-	drop func(ctx context.Context, before time.Time) (partitions int, err error),
-	exist func(context.Context, time.Time) (bool, error), del func(*store.Tx, time.Time, int) (int, error),
+	ctx context.Context, table string, before time.Time, limit int, exist func(context.Context, time.Time) (bool, error),
+	del func(tx *store.Tx, before time.Time, limit int) (int, error),
 ) (int, error) {
-	dropped, err := drop(ctx, before)
+	dropped, err := c.store.DropOld(ctx, table, before)
 	if c.logDropped(ctx, table, dropped); err != nil {
 		return 0, err
 	}
@@ -78,8 +77,7 @@ func (c *Cleaner) MakePartitions(ctx context.Context) (int, error) {
 // DeleteOldDeliveries deletes up to limit ended deliveries from before the time with their attempts, and returns how
 // many. PostgreSQL drops whole parts of them, which do not count.
 func (c *Cleaner) DeleteOldDeliveries(ctx context.Context, before time.Time, limit int) (int, error) {
-	return c.deleteOld(ctx, before, limit, "deliveries",
-		c.store.DropOldDeliveries, c.store.HasDeliveries, (*store.Tx).DeleteOldDeliveries)
+	return c.deleteOld(ctx, "deliveries", before, limit, c.store.HasDeliveries, (*store.Tx).DeleteOldDeliveries)
 }
 
 // DeleteOldAttempts removes up to limit delivery attempts from before the time from the log, and returns how many.
@@ -101,14 +99,12 @@ func (c *Cleaner) DeleteOldAttempts(ctx context.Context, before time.Time, limit
 // DeleteOldEvents removes up to limit events from before the time, and returns how many. PostgreSQL drops whole parts
 // of them, which do not count.
 func (c *Cleaner) DeleteOldEvents(ctx context.Context, before time.Time, limit int) (int, error) {
-	return c.deleteOld(ctx, before, limit, "events",
-		c.store.DropOldEvents, c.store.HasEvents, (*store.Tx).DeleteOldEvents)
+	return c.deleteOld(ctx, "events", before, limit, c.store.HasEvents, (*store.Tx).DeleteOldEvents)
 }
 
 // DeleteOldRequests deletes up to limit blocks of requests from before the time, and returns how many.
 func (c *Cleaner) DeleteOldRequests(ctx context.Context, before time.Time, limit int) (int, error) {
-	return c.deleteOld(ctx, before, limit, "request_log",
-		c.store.DropOldRequests, c.store.HasRequests, (*store.Tx).DeleteOldRequests)
+	return c.deleteOld(ctx, "request_log", before, limit, c.store.HasRequests, (*store.Tx).DeleteOldRequests)
 }
 
 // DeleteOldLinks deletes up to limit links that have ended a while ago, and returns how many.

@@ -22,26 +22,23 @@ func named(name string) *table {
 	return nil
 }
 
-// DropDeliveries drops the parts of deliveries, and of their attempts, that are all from before a time, and returns
-// how many. A delivery that is still to be sent, or was attempted after the time, goes on in the rest, and is deleted
-// from there by DeleteOldDeliveries.
-func DropDeliveries(ctx context.Context, pool *sql.DB, before time.Time) (dropped int, err error) {
-	return dropEach(ctx, pool, "deliveries", before, func(p part) error {
-		return maintenance(ctx, pool, func(tx *sql.Tx) error { return dropDeliveries(ctx, tx, p, before) })
-	})
-}
-
-// dropEach calls drop for the parts of a table that are all from before a time, and returns how many were dropped. One
-// that is busy is tried again in the next round of housekeeping.
-func dropEach(
-	ctx context.Context, pool *sql.DB, table string, before time.Time, drop func(part) error,
-) (dropped int, err error) {
+// Drop drops the parts of a table that are all from before a time, with deliveries those of their attempts, and returns
+// how many. One that is busy is tried again in the next round of housekeeping.
+func Drop(ctx context.Context, pool *sql.DB, table string, before time.Time) (dropped int, err error) {
 	all, err := named(table).parts(ctx, pool)
 	for _, p := range all {
 		if err != nil || p.end().After(before) {
 			break
 		}
-		if err = drop(p); err == nil {
+		switch table {
+		case "deliveries":
+			err = maintenance(ctx, pool, func(tx *sql.Tx) error { return dropDeliveries(ctx, tx, p, before) })
+		case "events":
+			err = dropEvents(ctx, pool, p)
+		default:
+			err = dropPart(ctx, pool, p)
+		}
+		if err == nil {
 			dropped++
 		}
 	}
@@ -51,6 +48,8 @@ func dropEach(
 	return dropped, err
 }
 
+// dropDeliveries drops a part of deliveries and that of their attempts. A delivery that is still to be sent, or was
+// attempted after the time, goes on in the rest, and is deleted from there by DeleteOldDeliveries.
 func dropDeliveries(ctx context.Context, tx *sql.Tx, p part, before time.Time) error {
 	attempts := part{named("delivery_attempts"), p.start}
 	from, to := p.bound(p.start), p.bound(p.end())
@@ -138,22 +137,15 @@ func dropAttempts(ctx context.Context, tx *sql.Tx, p part, before time.Time) err
 		fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT bounds", p))
 }
 
-// DropEvents drops the parts of events that are all from before a time, and returns how many. The keys remember it.
-func DropEvents(ctx context.Context, pool *sql.DB, before time.Time) (dropped int, err error) {
-	return dropEach(ctx, pool, "events", before, func(p part) error {
-		// First for the keys, in a transaction of its own: nobody waits for the part to be read.
-		if _, err := pool.ExecContext(ctx, fmt.Sprintf(`UPDATE api_keys SET events_gone = g.seq
-			FROM (SELECT api_key_id, MAX(seq) AS seq FROM %s GROUP BY api_key_id) AS g
-			WHERE api_keys.id = g.api_key_id AND api_keys.events_gone < g.seq`, p)); err != nil {
-			return db.Classify(err)
-		}
-		return dropPart(ctx, pool, p)
-	})
-}
-
-// DropRequests drops the parts of the request log that are all from before a time, and returns how many.
-func DropRequests(ctx context.Context, pool *sql.DB, before time.Time) (dropped int, err error) {
-	return dropEach(ctx, pool, "request_log", before, func(p part) error { return dropPart(ctx, pool, p) })
+// dropEvents drops a part of events. The keys remember it: that first, in a transaction of its own, so that nobody
+// waits for the part to be read.
+func dropEvents(ctx context.Context, pool *sql.DB, p part) error {
+	if _, err := pool.ExecContext(ctx, fmt.Sprintf(`UPDATE api_keys SET events_gone = g.seq
+		FROM (SELECT api_key_id, MAX(seq) AS seq FROM %s GROUP BY api_key_id) AS g
+		WHERE api_keys.id = g.api_key_id AND api_keys.events_gone < g.seq`, p)); err != nil {
+		return db.Classify(err)
+	}
+	return dropPart(ctx, pool, p)
 }
 
 // dropPart drops a part, unless another node has.

@@ -110,7 +110,7 @@ func TestPartitions(t *testing.T) {
 		before.Add(time.Hour).UnixMicro(), redelivered))
 	rawsql.Exec(t, target, fmt.Sprintf(`INSERT INTO delivery_queue (endpoint_id, due_at, delivery_id, failures, attempts)
 		VALUES ('e', 1, '%s', 0, 1)`, pending))
-	dropped, err := s.DropOldDeliveries(t.Context(), before)
+	dropped, err := s.DropOld(t.Context(), "deliveries", before)
 	if dropped != 1 || err != nil {
 		t.Errorf("%d parts dropped, %v", dropped, err)
 	}
@@ -245,7 +245,7 @@ func TestPartitions_Events(t *testing.T) {
 		{time.Date(2020, time.May, 18, 0, 0, 0, 0, time.UTC), 1, 1},
 		{time.Date(2020, time.May, 18, 0, 0, 0, 0, time.UTC), 0, 1},
 	} {
-		dropped, err := s.DropOldEvents(t.Context(), round.before)
+		dropped, err := s.DropOld(t.Context(), "events", round.before)
 		must.NoError(t, err)
 		found, err := s.Events(t.Context(), "k", 0, 10)
 		must.NoError(t, err)

@@ -60,15 +60,18 @@ type session struct {
 	conn   net.Conn
 }
 
+// closeAtEnd closes a connection when ctx ends before stop is called: the SMTP library has no contexts.
+func closeAtEnd(ctx context.Context, conn net.Conn) (stop func() bool) {
+	return context.AfterFunc(ctx, func() { _ = conn.Close() })
+}
+
 // connect opens a session, encrypted and authenticated as configured.
 func (s *Server) connect(ctx context.Context, config *tls.Config) (_ *session, err error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", s.address())
 	if err != nil {
 		return nil, failed(stageConnect, err)
 	}
-	// The SMTP library has no contexts: close the connection to cancel.
-	watch := context.AfterFunc(ctx, func() { _ = conn.Close() })
-	defer watch()
+	defer closeAtEnd(ctx, conn)()
 	defer func() {
 		if err != nil {
 			_ = conn.Close()
@@ -124,8 +127,7 @@ func hostName() string {
 
 // send sends one mail; nil means that the server has accepted it.
 func (s *session) send(ctx context.Context, from, to string, message []byte) error {
-	watch := context.AfterFunc(ctx, func() { _ = s.conn.Close() })
-	defer watch()
+	defer closeAtEnd(ctx, s.conn)()
 	if err := s.client.Mail("<" + from + ">"); err != nil {
 		return failed(stageSender, err)
 	}
@@ -147,15 +149,13 @@ func (s *session) send(ctx context.Context, from, to string, message []byte) err
 
 // ready resets the session for the next mail, and reports whether it can be reused.
 func (s *session) ready(ctx context.Context) bool {
-	watch := context.AfterFunc(ctx, func() { _ = s.conn.Close() })
-	defer watch()
+	defer closeAtEnd(ctx, s.conn)()
 	return s.client.Reset() == nil
 }
 
 // close ends the session and ignores errors.
 func (s *session) close(ctx context.Context) {
-	watch := context.AfterFunc(ctx, func() { _ = s.conn.Close() })
-	defer watch()
+	defer closeAtEnd(ctx, s.conn)()
 	_ = s.client.Quit()
 	_ = s.conn.Close()
 }
