@@ -23,6 +23,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/assayhq/assay/client"
+	"github.com/assayhq/assay/internal/domain/enum"
 	"github.com/assayhq/assay/internal/pause"
 )
 
@@ -218,17 +219,9 @@ func webhooksList(ctx context.Context, inv *invocation, c *client.Client, answer
 	rows := make([][]string, len(endpoints))
 	for i := range endpoints {
 		e := &endpoints[i]
-		rows[i] = []string{e.ID, orEmpty(e.Name), e.URL, strings.Join(eventNames(e.Events), ",")}
+		rows[i] = []string{e.ID, orEmpty(e.Name), e.URL, strings.Join(enum.Names(e.Events), ",")}
 	}
 	return inv.table(answer.json(), "webhook endpoints", []string{"ID", "NAME", "URL", "EVENTS"}, rows)
-}
-
-func eventNames(events []client.WebhookEvent) []string {
-	names := make([]string, len(events))
-	for i, e := range events {
-		names[i] = string(e)
-	}
-	return names
 }
 
 func webhooksCreateFlags(fs *flag.FlagSet, inv *invocation) {

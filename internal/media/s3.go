@@ -121,12 +121,7 @@ func failure(ctx context.Context, doing string, err error) error {
 
 func hasCode(err error, codes ...string) bool {
 	answer, ok := errors.AsType[minio.ErrorResponse](err)
-	for _, code := range codes {
-		if ok && answer.Code == code {
-			return true
-		}
-	}
-	return false
+	return ok && slices.Contains(codes, answer.Code)
 }
 
 // Stat asks for the head of the object.

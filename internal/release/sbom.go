@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"runtime/debug"
 	"strings"
 	"time"
 )
@@ -92,7 +91,7 @@ func WriteBOM(w io.Writer, program, version string, at time.Time, modules []Modu
 		if licences[dep.Path] == "" {
 			return fmt.Errorf("the licence of %s is not known", dep.Path)
 		}
-		b.Components = append(b.Components, componentOfModule(dep, licences[dep.Path]))
+		b.Components = append(b.Components, componentOf("library", dep.Path, dep.Version, dep.Sum, licences[dep.Path]))
 	}
 	main := dependency{Ref: b.Metadata.Component.Ref}
 	for _, c := range b.Components {
@@ -104,10 +103,6 @@ func WriteBOM(w io.Writer, program, version string, at time.Time, modules []Modu
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
 	return e.Encode(b)
-}
-
-func componentOfModule(m *debug.Module, licenceID string) component {
-	return componentOf("library", m.Path, m.Version, m.Sum, licenceID)
 }
 
 // componentOf describes a module. Its sum is that of go.sum: the SHA-256 of the list of its files.

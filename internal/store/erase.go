@@ -102,11 +102,7 @@ func (t *Tx) EraseUnusedPhotosOf(accountID string, limit int, at time.Time) ([]p
 
 // DropErasedPhotos removes the rows of erased photos that no order has.
 func (t *Tx) DropErasedPhotos(photos []photo.Stored) error {
-	names := make([]string, len(photos))
-	for i := range photos {
-		names[i] = photos[i].Name
-	}
-	return db.InBatches(names, func(names []string) error {
+	return db.InBatches(namesOf(photos), func(names []string) error {
 		return t.exec("DELETE FROM photos WHERE used = 0 AND erased_at IS NOT NULL AND name IN "+db.List(1, len(names)),
 			db.Anys(names)...)
 	})

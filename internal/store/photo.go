@@ -108,12 +108,17 @@ func (t *Tx) DeleteUnusedPhotos(before time.Time, limit int) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := make([]string, len(deleted))
-	for i := range deleted {
-		names[i] = deleted[i].Name
-	}
+	names := namesOf(deleted)
 	counted := slices.DeleteFunc(deleted, func(p photo.Stored) bool { return p.Erased })
 	return names, t.countPhotos(counted, -1)
+}
+
+func namesOf(photos []photo.Stored) []string {
+	names := make([]string, len(photos))
+	for i := range photos {
+		names[i] = photos[i].Name
+	}
+	return names
 }
 
 // countPhotos adds photos to the totals of their accounts, or subtracts them.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/enum"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store/column"
 	"github.com/assayhq/assay/internal/store/db"
@@ -22,8 +23,9 @@ func (t *Tx) InsertEndpoint(e *webhook.Endpoint, canonicalURL string) error {
 		tokenURL, clientID, scope = e.OAuth.TokenURL, e.OAuth.ClientID, column.TextOrNull(e.OAuth.Scope)
 	}
 	return t.db.Insert("webhook_endpoints ("+endpointColumns+", canonical_url, auth_type)",
-		e.ID, e.AccountID, string(e.Environment), e.APIKeyID, column.TextOrNull(e.Name), e.URL, joinEvents(e.Events),
-		e.SealedSecret, tokenURL, clientID, scope, column.Micros(e.CreatedAt), nil, nil, nil, nil, canonicalURL, e.AuthType())
+		e.ID, e.AccountID, string(e.Environment), e.APIKeyID, column.TextOrNull(e.Name), e.URL,
+		strings.Join(enum.Names(e.Events), " "), e.SealedSecret, tokenURL, clientID, scope, column.Micros(e.CreatedAt),
+		nil, nil, nil, nil, canonicalURL, e.AuthType())
 }
 
 const endpointColumns = `id, account_id, environment, api_key_id, name, url, events, sealed_secret, token_url,
@@ -132,14 +134,6 @@ func (q Queries) LastDelivery(ctx context.Context, endpointID string) (webhook.S
 		return "", err
 	}
 	return webhook.Status(found[0]), nil
-}
-
-func joinEvents(events []webhook.Event) string {
-	names := make([]string, len(events))
-	for i, e := range events {
-		names[i] = string(e)
-	}
-	return strings.Join(names, " ")
 }
 
 func splitEvents(s string) []webhook.Event {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/assayhq/assay/internal/store/column"
@@ -14,12 +15,7 @@ import (
 
 // named returns the partitioned table of a name.
 func named(name string) *table {
-	for i := range tables {
-		if tables[i].name == name {
-			return &tables[i]
-		}
-	}
-	return nil
+	return &tables[slices.IndexFunc(tables, func(t table) bool { return t.name == name })]
 }
 
 // Drop drops the parts of a table that are all from before a time, with deliveries those of their attempts, and returns
