@@ -139,7 +139,8 @@ func postmanOperation(op *spec.Operation) postmanItem {
 		for _, e := range r.Content[0].Examples {
 			item.Response = append(item.Response, postmanResponse{
 				Name: r.Status + " " + e.Name, OriginalRequest: request, Status: http.StatusText(code), Code: code,
-				Language: "json", Header: []postmanValue{{Key: "Content-Type", Value: "application/json"}}, Body: ui.IndentedJSON(e.JSON),
+				Language: "json", Header: []postmanValue{{Key: "Content-Type", Value: "application/json"}},
+				Body: ui.IndentedJSON(e.JSON),
 			})
 		}
 	}
