@@ -1,8 +1,6 @@
 package e2e_test
 
-import (
-	"strings"
-)
+import "strings"
 
 const ordersPath = prefix + "/orders"
 

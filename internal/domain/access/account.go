@@ -107,12 +107,6 @@ func CheckEmailField(p *fault.Problems, field, email string) string {
 	return normal
 }
 
-// KeyNotFound is the refusal of a key that does not exist for the actor.
-var KeyNotFound = fault.New(fault.NotFound, fault.CodeNotFound, "There is no such API key.").With("entity", "api-key")
-
-// KeyRevoked is the refusal to change a key that has ended.
-var KeyRevoked = fault.New(fault.Conflict, "key-revoked", "The key is revoked; it cannot be changed any more.")
-
 // AccountSummary is an account in the list of all accounts.
 type AccountSummary struct {
 	Account

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/assayhq/assay/internal/domain/fault"
 )
 
 // Key is the stored data of an API key, without the secret.
@@ -128,3 +130,9 @@ func randomBase62(n int) string {
 	}
 	return string(out)
 }
+
+// KeyNotFound is the refusal of a key that does not exist for the actor.
+var KeyNotFound = fault.New(fault.NotFound, fault.CodeNotFound, "There is no such API key.").With("entity", "api-key")
+
+// KeyRevoked is the refusal to change a key that has ended.
+var KeyRevoked = fault.New(fault.Conflict, "key-revoked", "The key is revoked; it cannot be changed any more.")

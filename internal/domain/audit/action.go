@@ -1,8 +1,6 @@
 package audit
 
-import (
-	"time"
-)
+import "time"
 
 // ActionCode is the kind of an action that a staff user or an operator performed.
 type ActionCode string

@@ -1,8 +1,6 @@
 package photo
 
-import (
-	"iter"
-)
+import "iter"
 
 // maxBrands bounds the compatible brands that are looked at; real files list fewer than ten.
 const maxBrands = 256
