@@ -62,6 +62,17 @@ func RowIDTaken(err error) bool {
 	return ok && e.Code() == sqlite3.SQLITE_CONSTRAINT_ROWID
 }
 
+// rollsBack reports whether SQLite may answer the error of a statement by rolling back the whole transaction.
+func rollsBack(err error) bool {
+	if e, ok := errors.AsType[sqlite.Error](err); ok {
+		switch e.Code() & 0xff {
+		case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_INTERRUPT:
+			return true
+		}
+	}
+	return false
+}
+
 // retryable reports whether the transaction lost against another one and may simply run again.
 func retryable(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)

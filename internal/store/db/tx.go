@@ -13,6 +13,7 @@ type Tx struct {
 	Queries
 	ctx   context.Context //nolint:containedctx // a transaction is one unit of work
 	wrote bool            // a statement may have changed something, or has failed
+	ended error           // SQLite may have rolled back by itself: a further statement would be a transaction of its own
 	trace func(string)    // called for each statement, by tests
 }
 
@@ -41,29 +42,43 @@ type txStatements struct {
 }
 
 func (s txStatements) query(_ context.Context, q string, args []any) (*sql.Rows, error) {
+	if s.tx.ended != nil {
+		return nil, s.tx.ended
+	}
 	rows, err := s.conn.query(s.tx.ctx, q, args)
 	s.tx.note(q, err)
 	return rows, err
 }
 
 func (s txStatements) exec(_ context.Context, q string, args []any) (sql.Result, error) {
+	if s.tx.ended != nil {
+		return nil, s.tx.ended
+	}
 	result, err := s.conn.exec(s.tx.ctx, q, args)
 	s.tx.note(q, err)
 	return result, err
 }
 
 func (s txStatements) records(_ context.Context, q string, args []any, r *Record, each func() error) error {
+	if s.tx.ended != nil {
+		return s.tx.ended
+	}
 	err := s.conn.records(s.tx.ctx, q, args, r, each)
 	s.tx.note(q, err)
 	return err
 }
 
 func (s txStatements) batch(_ context.Context, commands []Command, commit bool) error {
+	if s.tx.ended != nil {
+		return s.tx.ended
+	}
 	for i := range commands {
 		s.tx.note(commands[i].Text, nil)
 	}
 	s.tx.wrote = true
-	return s.conn.batch(s.tx.ctx, commands, commit)
+	err := s.conn.batch(s.tx.ctx, commands, commit)
+	s.tx.noteEnd(err)
+	return err
 }
 
 func (t *Tx) note(text string, err error) {
@@ -71,6 +86,13 @@ func (t *Tx) note(text string, err error) {
 		t.trace(text)
 	}
 	t.wrote = t.wrote || err != nil || !strings.HasPrefix(text, "SELECT ")
+	t.noteEnd(err)
+}
+
+func (t *Tx) noteEnd(err error) {
+	if rollsBack(err) {
+		t.ended = err
+	}
 }
 
 // Trace has f called with each statement from now on.
@@ -80,6 +102,12 @@ func (t *Tx) Trace(f func(text string)) { t.trace = f }
 func (t *Tx) control(text string) error {
 	_, err := t.c.exec(t.ctx, text, nil)
 	return err
+}
+
+// rollBack undoes the transaction. It fails when SQLite has done so by itself.
+func (t *Tx) rollBack() error {
+	t.ended = nil
+	return t.control("ROLLBACK")
 }
 
 // Exec runs a statement and returns how many rows it touched.

@@ -198,7 +198,7 @@ func (w *writer) transaction(f func(*Tx) error) (err error, ended bool) { //noli
 		err, ended = tx.control("COMMIT"), true
 	}
 	if err != nil {
-		_ = tx.control("ROLLBACK") // fails when SQLite has rolled back by itself
+		_ = tx.rollBack()
 	}
 	return err, ended
 }

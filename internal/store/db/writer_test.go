@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -49,5 +50,53 @@ func TestWriteHeldUp(t *testing.T) {
 	}
 	if done {
 		t.Error("a write was done after its request was told that it was not")
+	}
+}
+
+// TestUpdate_RolledBackBySQLite checks that nothing of a transaction is done in which SQLite has rolled back by itself,
+// also where its work goes on after the error.
+func TestUpdate_RolledBackBySQLite(t *testing.T) {
+	s := openTest(t)
+	exec := func(text string) error {
+		return s.Update(t.Context(), func(tx *Tx) error {
+			_, err := tx.Exec(text)
+			return err
+		})
+	}
+	for _, text := range []string{
+		"CREATE TABLE large (v BLOB)", "CREATE TABLE entries (v TEXT)", "PRAGMA max_page_count = 100",
+	} {
+		if err := exec(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, work := range map[string]func(*Tx) error{
+		"Failed": func(tx *Tx) error {
+			_, err := tx.Exec("INSERT INTO large (v) VALUES (zeroblob(1000000))")
+			return errors.Join(err, tx.Insert("entries (v)", "statement"),
+				tx.Batch([]Command{{Text: "INSERT INTO entries (v) VALUES ('batch')"}}, false))
+		},
+		"FailedInABatch": func(tx *Tx) error {
+			err := tx.Batch([]Command{{Text: "INSERT INTO large (v) VALUES (zeroblob(1000000))"}}, false)
+			return errors.Join(err, tx.Insert("entries (v)", "statement"))
+		},
+		"Forgotten": func(tx *Tx) error {
+			_, _ = tx.Exec("INSERT INTO large (v) VALUES (zeroblob(1000000))")
+			_ = tx.Insert("entries (v)", "statement")
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := s.Update(t.Context(), work); fault.CodeOf(err) != fault.CodeUnavailable {
+				t.Errorf("got %v, want %s", err, fault.CodeUnavailable)
+			}
+			n, err := Value[int64](t.Context(), s.Queries, "SELECT COUNT(*) FROM entries")
+			if n != 0 || err != nil {
+				t.Errorf("%d entries were written, %v", n, err)
+			}
+			if err := exec("DELETE FROM entries"); err != nil {
+				t.Errorf("the next transaction: %v", err)
+			}
+		})
 	}
 }
