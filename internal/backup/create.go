@@ -96,7 +96,10 @@ func writeDump(ctx context.Context, s *store.Store, w io.Writer, now time.Time) 
 		return nil, err
 	}
 	header, err := dump.Write(ctx, s, z, now)
-	return header, errors.Join(err, z.Close())
+	if err != nil {
+		return nil, err
+	}
+	return header, z.Close()
 }
 
 // readDump calls f with the rows of a dump.

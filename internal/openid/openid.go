@@ -12,7 +12,6 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -180,8 +179,7 @@ func (p *Provider) ask(ctx context.Context) (*discovered, error) {
 		addresses = append(addresses, asked)
 	}
 	for _, address := range addresses {
-		plain, _, _ := strings.Cut(address, "?") // it may have a query
-		if err := CheckIssuer(plain); err != nil {
+		if err := CheckIssuer(trimQuery(address)); err != nil {
 			return nil, fmt.Errorf("%w: its address %q %w", ErrAway, address, err)
 		}
 	}
@@ -189,6 +187,16 @@ func (p *Provider) ask(ctx context.Context) (*discovered, error) {
 		provider: found, at: time.Now(), namesIss: published.Iss,
 		keys: oidc.NewRemoteKeySet(oidc.ClientContext(context.Background(), p.client), published.JWKS),
 	}, nil
+}
+
+// trimQuery is an address without its query, which that of a provider may have.
+func trimQuery(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	u.RawQuery = ""
+	return u.String()
 }
 
 func (p *Provider) oauth(d *discovered) *oauth2.Config {

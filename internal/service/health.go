@@ -47,10 +47,11 @@ func (s *Service) Health(ctx context.Context, actor access.Actor) (*Health, erro
 }
 
 func (s *Service) databaseHealth(ctx context.Context, h *Health) error {
-	var err error
-	if h.Database, err = s.store.SystemFacts(ctx, time.Now); err != nil {
+	facts, err := s.store.SystemFacts(ctx, time.Now)
+	if err != nil {
 		return err
 	}
+	h.Database = facts
 	if h.Orders, err = s.store.OrderCounts(ctx, access.Live); err != nil {
 		return err
 	}

@@ -162,8 +162,8 @@ func (g *SignIn) ChangePassword(
 }
 
 func (g *SignIn) setPassword(tx *store.Tx, who *access.Person, hash string, from access.Origin) error {
-	return errors.Join(
-		tx.SetPassword(g.audience, who.ID, hash), tx.DeleteResets(g.audience, who.ID),
-		g.record(tx, who, from, passwordChanged, nil),
-	)
+	if err := tx.SetPassword(g.audience, who.ID, hash); err != nil { // who was removed meanwhile has changed nothing
+		return err
+	}
+	return errors.Join(tx.DeleteResets(g.audience, who.ID), g.record(tx, who, from, passwordChanged, nil))
 }

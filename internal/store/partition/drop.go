@@ -30,7 +30,10 @@ func Drop(ctx context.Context, pool *sql.DB, table string, before time.Time) (dr
 		case "deliveries":
 			err = maintenance(ctx, pool, func(tx *sql.Tx) error { return dropDeliveries(ctx, tx, p, before) })
 		case "events":
-			err = dropEvents(ctx, pool, p)
+			if err := noteEventsGone(ctx, pool, p); err != nil {
+				return dropped, err
+			}
+			err = dropPart(ctx, pool, p)
 		default:
 			err = dropPart(ctx, pool, p)
 		}
@@ -133,15 +136,13 @@ func dropAttempts(ctx context.Context, tx *sql.Tx, p part, before time.Time) err
 		fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT bounds", p))
 }
 
-// dropEvents drops a part of events. The keys remember it: that first, in a transaction of its own, so that nobody
-// waits for the part to be read.
-func dropEvents(ctx context.Context, pool *sql.DB, p part) error {
-	if _, err := pool.ExecContext(ctx, fmt.Sprintf(`UPDATE api_keys SET events_gone = g.seq
+// noteEventsGone lets the keys remember that a part of events is dropped: before that, in a transaction of its own, so
+// that nobody waits for the part to be read.
+func noteEventsGone(ctx context.Context, pool *sql.DB, p part) error {
+	_, err := pool.ExecContext(ctx, fmt.Sprintf(`UPDATE api_keys SET events_gone = g.seq
 		FROM (SELECT api_key_id, MAX(seq) AS seq FROM %s GROUP BY api_key_id) AS g
-		WHERE api_keys.id = g.api_key_id AND api_keys.events_gone < g.seq`, p)); err != nil {
-		return db.Classify(err)
-	}
-	return dropPart(ctx, pool, p)
+		WHERE api_keys.id = g.api_key_id AND api_keys.events_gone < g.seq`, p))
+	return db.Classify(err)
 }
 
 // dropPart drops a part, unless another node has.
