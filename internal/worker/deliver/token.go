@@ -120,6 +120,9 @@ func (t *tokens) fetch(ctx context.Context, e *webhook.Endpoint, clientSecret st
 	}
 	defer func() { _ = response.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxTokenAnswer+1))
+	if err == nil { // a server that is told of the end of the time may end its response before the connection is closed
+		err = ctx.Err()
+	}
 	got, problem := readToken(response, body, err)
 	if problem != "" {
 		return "", &tokenError{
