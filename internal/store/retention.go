@@ -254,9 +254,8 @@ func (s *Store) DropOldAttempts(
 
 // AgedPortalLogs returns up to limit accounts whose log of the portal begins before the time.
 func (q Queries) AgedPortalLogs(ctx context.Context, before time.Time, limit int) ([]string, error) {
-	return db.Collect(ctx, q.db, func(scan db.Scanner) (id string, err error) { return id, scan(&id) },
-		"SELECT DISTINCT account_id FROM portal_events WHERE at < $1 ORDER BY account_id LIMIT $2", column.Micros(before),
-		limit)
+	return db.Column[string](ctx, q.db, `SELECT DISTINCT account_id FROM portal_events WHERE at < $1
+		ORDER BY account_id LIMIT $2`, column.Micros(before), limit)
 }
 
 // TrimPortalLog removes up to limit of the first entries of an account's log of the portal that are older than the
