@@ -99,8 +99,10 @@ func (q Queries) newestPage(ctx context.Context, f *order.Filter, page, limit in
 	orders = make([]order.Summary, 0, limit)
 	err = q.db.Record(ctx, text, []any{f.Tenant.AccountID, string(f.Tenant.Environment), offset, int64(limit)},
 		func(r *db.Record) error {
-			if total = r.Integer(c.n); r.Null(0) {
-				return nil
+			if len(orders) == 0 { // every row has the total, the only one behind the last page nothing else
+				if total = r.Integer(c.n); r.Null(0) {
+					return nil
+				}
 			}
 			orders = append(orders, order.Summary{})
 			return listed(c, r, &orders[len(orders)-1])

@@ -35,8 +35,11 @@ type Record struct {
 // room returns a place for a value among those of the rows before. A list takes a few allocations for them, instead of
 // one for each.
 func room[T any](all *[]T, value T) *T {
-	if len(*all) == cap(*all) {
-		*all = make([]T, 0, max(1, 2*cap(*all)))
+	switch n := cap(*all); {
+	case n == 0:
+		*all = make([]T, 0, 1)
+	case n == len(*all):
+		*all = make([]T, 0, max(16, 2*n))
 	}
 	*all = append(*all, value)
 	return &(*all)[len(*all)-1]
@@ -55,7 +58,7 @@ func (r *Record) Text(i int) string {
 // Word is text for a column with few values, which are not made anew for every row.
 func (r *Record) Word(i int, words map[string]string) string {
 	if r.row != nil {
-		if known, ok := words[string(r.row.Bytes(i))]; ok {
+		if known, ok := words[string(r.row.Value(i).Bytes())]; ok {
 			return known
 		}
 	}
@@ -95,11 +98,12 @@ func (r *Record) Texts(i, j, k int) (a, b, c string) {
 // bytes returns a text of SQLite or PostgreSQL, as long as the read stands at the row.
 func (r *Record) bytes(i int) []byte {
 	if r.row != nil {
-		if kind := r.row.Kind(i); kind != sqlite3.SQLITE_TEXT {
+		v := r.row.Value(i)
+		if kind := v.Kind(); kind != sqlite3.SQLITE_TEXT {
 			r.wrong(i, kind != sqlite3.SQLITE_NULL, "a text")
 			return nil
 		}
-		return r.row.Bytes(i)
+		return v.Bytes()
 	}
 	r.wrong(i, r.raw[i] != nil && r.fields[i].DataTypeOID != pgtype.TextOID, "a text")
 	return r.raw[i]
@@ -108,9 +112,10 @@ func (r *Record) bytes(i int) []byte {
 // Integer returns a number; NULL is 0.
 func (r *Record) Integer(i int) int64 {
 	if r.row != nil {
-		kind := r.row.Kind(i)
+		v := r.row.Value(i)
+		kind := v.Kind()
 		r.wrong(i, kind != sqlite3.SQLITE_INTEGER && kind != sqlite3.SQLITE_NULL, "a number")
-		return r.row.Integer(i)
+		return v.Integer()
 	}
 	if r.raw != nil {
 		return r.rawInteger(i)
@@ -143,7 +148,7 @@ func (r *Record) rawInteger(i int) int64 {
 
 func (r *Record) Null(i int) bool {
 	if r.row != nil {
-		return r.row.Kind(i) == sqlite3.SQLITE_NULL
+		return r.row.Value(i).Kind() == sqlite3.SQLITE_NULL
 	}
 	if r.raw != nil {
 		return r.raw[i] == nil

@@ -112,5 +112,5 @@ func (c *Conn) checkpoint(text string) (log, copied int64, err error) {
 	if more, err := s.Step(); err != nil || !more {
 		return 0, 0, err
 	}
-	return s.Integer(1), s.Integer(2), nil
+	return s.Value(1).Integer(), s.Value(2).Integer(), nil
 }

@@ -46,7 +46,7 @@ func count(t *testing.T, c *Conn, text string) int64 {
 	if more, err := s.Step(); err != nil || !more {
 		t.Fatalf("%s: %t, %v", text, more, err)
 	}
-	return s.Integer(0)
+	return s.Value(0).Integer()
 }
 
 // TestCheckpointer checks that pages leave the log while there are commits, so that the log stays short, that one who

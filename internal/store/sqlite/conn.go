@@ -278,23 +278,30 @@ func (s *Statement) reserve(size int) error {
 	return nil
 }
 
-// Kind returns the type of a column: SQLITE_NULL, SQLITE_INTEGER, SQLITE_TEXT, …
-func (s *Statement) Kind(i int) int32 {
-	return sqlite3.Xsqlite3_column_type(s.conn.tls, s.handle, place(i))
+// Value is a column of the row that a statement stands at.
+type Value struct {
+	tls *libc.TLS
+	mem uintptr
 }
+
+// Value returns a column. What is asked of it is then a look at its memory, without a way through the statement.
+func (s *Statement) Value(i int) Value {
+	return Value{s.conn.tls, sqlite3.Xsqlite3_column_value(s.conn.tls, s.handle, place(i))}
+}
+
+// Kind returns the type of a column: SQLITE_NULL, SQLITE_INTEGER, SQLITE_TEXT, …
+func (v Value) Kind() int32 { return sqlite3.Xsqlite3_value_type(v.tls, v.mem) }
 
 // Integer returns a number; NULL is 0.
-func (s *Statement) Integer(i int) int64 {
-	return sqlite3.Xsqlite3_column_int64(s.conn.tls, s.handle, place(i))
-}
+func (v Value) Integer() int64 { return sqlite3.Xsqlite3_value_int64(v.tls, v.mem) }
 
 // Bytes returns a text, as long as the statement stands at the row.
-func (s *Statement) Bytes(i int) []byte {
-	at := sqlite3.Xsqlite3_column_text(s.conn.tls, s.handle, place(i))
+func (v Value) Bytes() []byte {
+	at := sqlite3.Xsqlite3_value_text(v.tls, v.mem)
 	if at == 0 {
 		return nil
 	}
-	return libc.GoBytes(at, int(sqlite3.Xsqlite3_column_bytes(s.conn.tls, s.handle, place(i))))
+	return libc.GoBytes(at, int(sqlite3.Xsqlite3_value_bytes(v.tls, v.mem)))
 }
 
 // Unnamed writes parameters that come in their order, each once, as ? instead of $n. To SQLite $n is a name, which it

@@ -114,15 +114,15 @@ func (r *driverRows) Next(to []driver.Value) error {
 		return io.EOF
 	}
 	for i := range to {
-		switch s.Kind(i) {
+		switch v := s.Value(i); v.Kind() {
 		case sqlite3.SQLITE_NULL:
 			to[i] = nil
 		case sqlite3.SQLITE_INTEGER:
-			to[i] = s.Integer(i)
+			to[i] = v.Integer()
 		case sqlite3.SQLITE_FLOAT:
-			to[i] = sqlite3.Xsqlite3_column_double(s.conn.tls, s.handle, place(i))
+			to[i] = sqlite3.Xsqlite3_value_double(v.tls, v.mem)
 		default:
-			to[i] = string(s.Bytes(i))
+			to[i] = string(v.Bytes())
 		}
 	}
 	return nil
