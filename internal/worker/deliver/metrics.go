@@ -18,6 +18,7 @@ const (
 // metrics have no labels with customer data: the only label has a handful of values.
 type metrics struct {
 	attempts *prometheus.CounterVec
+	acked    prometheus.Counter // those of attempts that were acknowledged: nearly all
 	seconds  prometheus.Histogram
 	inFlight prometheus.Gauge
 	givenUp  prometheus.Counter
@@ -46,18 +47,19 @@ func newMetrics(queue *queueState) (*metrics, []prometheus.Collector) {
 	} {
 		m.attempts.WithLabelValues(result)
 	}
+	m.acked = m.attempts.WithLabelValues(resultDelivered)
 	return m, []prometheus.Collector{m.attempts, m.seconds, m.inFlight, m.givenUp, queue}
 }
 
 func (m *metrics) observe(a *webhook.Attempt) {
-	result := string(a.Failure)
 	switch {
 	case a.Acknowledged():
-		result = resultDelivered
+		m.acked.Inc()
 	case a.HTTPStatus != 0:
-		result = resultRejected
+		m.attempts.WithLabelValues(resultRejected).Inc()
+	default:
+		m.attempts.WithLabelValues(string(a.Failure)).Inc()
 	}
-	m.attempts.WithLabelValues(result).Inc()
 	m.seconds.Observe(a.Duration.Seconds())
 }
 
