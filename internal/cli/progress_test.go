@@ -102,7 +102,7 @@ func TestCutLine(t *testing.T) {
 	}
 }
 
-// TestReporting holds that a program that reads JSON from a pipe gets no progress.
+// TestReporting checks that a program that reads JSON from a pipe gets no progress.
 func TestReporting(t *testing.T) {
 	for _, json := range []bool{false, true} {
 		inv := &invocation{json: json, progress: newProgressLine(new(bytes.Buffer))}
@@ -113,7 +113,7 @@ func TestReporting(t *testing.T) {
 	}
 }
 
-// TestProgress_Log holds that what is logged while a line is shown stands alone, though the log was opened before: a
+// TestProgress_Log checks that what is logged while a line is shown stands alone, though the log was opened before: a
 // server does so when it makes the demo.
 func TestProgress_Log(t *testing.T) {
 	p, out, clock := newTestLine(true)
@@ -129,7 +129,7 @@ func TestProgress_Log(t *testing.T) {
 	}
 }
 
-// TestServing holds that a server does not tell of what its requests do.
+// TestServing checks that a server does not tell of what its requests do.
 func TestServing(t *testing.T) {
 	var lasting []string
 	for _, c := range commands() {

@@ -182,7 +182,7 @@ func (t *Tx) InsertSealedKey(label, sealed string, at time.Time) error {
 // SealedColumn is a column whose values are sealed with the secret key.
 type SealedColumn struct{ table, id, sealed string }
 
-// The columns with sealed values: TestEverythingSealedIsListed holds that there are no others.
+// The columns with sealed values: TestEverythingSealedIsListed checks that there are no others.
 var (
 	KeptKeys        = SealedColumn{"sealed_keys", "id", "sealed"}
 	EndpointSecrets = SealedColumn{"webhook_endpoints", "id", "sealed_secret"}

@@ -9,7 +9,7 @@ import (
 	"github.com/assayhq/assay/internal/testkit/must"
 )
 
-// TestDrawPhoto holds that each photo of an item shows something of its own, and that flaws can be seen.
+// TestDrawPhoto checks that each photo of an item shows something of its own, and that flaws can be seen.
 func TestDrawPhoto(t *testing.T) {
 	t.Parallel()
 	document, err := catalog.Parse(demo.Catalog)
