@@ -95,8 +95,8 @@ func (w *world) prepare(ctx context.Context, s docs.Sample) docs.Sample {
 	case "submitUpdatePhotos", "cancelOrder": // of orders that only Live has
 		id := w.liveOrder(ctx, unique)
 		if s.Operation == "submitUpdatePhotos" {
-			w.atDesk(id, "claim", "")
-			w.atDesk(id, "request_photos", `{"photos": [
+			w.moveOrder(id, "claim", "")
+			w.moveOrder(id, "request_photos", `{"photos": [
 				{"index_code": "serial-number", "condition": "unclear", "requirements": ["sharp-focus"]},
 				{"index_code": "authenticity-card", "condition": "missing", "requirements": ["full-frame"]}
 			]}`)
@@ -126,7 +126,7 @@ func (w *world) prepare(ctx context.Context, s docs.Sample) docs.Sample {
 func (w *world) prepareDesk(ctx context.Context, s docs.Sample) docs.Sample {
 	id := w.liveOrder(ctx, "")
 	if slices.Contains([]string{"releaseOrder", "requestPhotos", "completeOrder", "failOrder"}, s.Operation) {
-		w.atDesk(id, "claim", "")
+		w.moveOrder(id, "claim", "")
 	}
 	s.Operation = "desk." + s.Operation
 	return replaced(s, []string{exampleDesk, id})

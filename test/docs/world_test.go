@@ -163,8 +163,8 @@ func (w *world) liveOrder(ctx context.Context, externalID string) string {
 	return created.ID
 }
 
-// atDesk moves an order at the desk.
-func (w *world) atDesk(id, move, body string) {
+// moveOrder moves an order at the desk.
+func (w *world) moveOrder(id, move, body string) {
 	w.t.Helper()
 	request, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost,
 		w.server.URL("/v1/desk/orders/"+id+"/"+move), strings.NewReader(body))
