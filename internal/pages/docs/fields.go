@@ -20,10 +20,12 @@ type field struct {
 	Description string
 }
 
-// table is the fields of a body. What a request must hold and an answer always holds is told differently.
+// table is the fields of a body, or the parameters or headers beside it. What a request must hold and an answer always
+// holds is told differently.
 type table struct {
-	Fields []field
-	Answer bool
+	Fields     []field
+	Parameters []*spec.Parameter
+	Answer     bool
 }
 
 const maxDepth = 6

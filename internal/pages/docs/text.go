@@ -24,6 +24,8 @@ var functions = template.FuncMap{
 	"code":       highlight,
 	"request":    func(s *spec.Schema) table { return table{Fields: fieldsOf(s)} },
 	"answer":     func(s *spec.Schema) table { return table{Fields: fieldsOf(s), Answer: true} },
+	"parameters": func(p []*spec.Parameter) table { return table{Parameters: p} },
+	"headers":    func(p []*spec.Parameter) table { return table{Parameters: p, Answer: true} },
 	"describe":   describe,
 	"lower":      strings.ToLower,
 	"anchor":     anchor,
