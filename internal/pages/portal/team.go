@@ -92,10 +92,15 @@ func (p *Portal) uninvite(w http.ResponseWriter, r *http.Request, who *visitor) 
 	if !ok {
 		return ui.PageNotFound()
 	}
-	if err := p.Service.Uninvite(r.Context(), actorOf(who), id); err != nil {
+	return p.teamChanged(w, r, p.Service.Uninvite(r.Context(), actorOf(who), id), "portal.team.uninvited")
+}
+
+// teamChanged tells on the page of the team what was done, unless it has failed.
+func (p *Portal) teamChanged(w http.ResponseWriter, r *http.Request, err error, done string) error {
+	if err != nil {
 		return err
 	}
-	return p.Site.Redirect(w, r, "/portal/team", ui.Done("portal.team.uninvited"))
+	return p.Site.Redirect(w, r, "/portal/team", ui.Done(done))
 }
 
 // member returns the user of the address, of the same account.
@@ -192,8 +197,5 @@ func (p *Portal) setLocale(w http.ResponseWriter, r *http.Request, who *visitor,
 	if !ok {
 		return ui.PageNotFound()
 	}
-	if err := p.Service.SetPayloadLocale(r.Context(), actorOf(who), l); err != nil {
-		return err
-	}
-	return p.Site.Redirect(w, r, "/portal/team", ui.Done("portal.team.locale_set"))
+	return p.teamChanged(w, r, p.Service.SetPayloadLocale(r.Context(), actorOf(who), l), "portal.team.locale_set")
 }

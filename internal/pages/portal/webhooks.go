@@ -64,12 +64,9 @@ type newEndpointView struct {
 	Auths  []ui.Option
 }
 
-func (p *Portal) newEndpointView(r *http.Request, who *visitor, form *ui.Form) (*newEndpointView, error) {
+func (p *Portal) newEndpointPage(r *http.Request, who *visitor, form *ui.Form) (ui.Page, *newEndpointView, error) {
 	v := &newEndpointView{place: p.place(r, who, "/webhooks"), Form: form}
 	keys, err := p.usableKeys(r, who)
-	if err != nil {
-		return nil, err
-	}
 	v.Keys = ui.Options(keys, keyOption)
 	v.Events = ui.Options(webhook.Events, func(e webhook.Event) ui.Option {
 		return ui.Option{Value: string(e), Label: string(e), Hint: p.Site.T(r, "portal.webhooks.on_"+string(e))}
@@ -78,7 +75,7 @@ func (p *Portal) newEndpointView(r *http.Request, who *visitor, form *ui.Form) (
 		key := "portal.webhooks.auth_" + a
 		return ui.Option{Value: a, Label: p.Site.T(r, key), Hint: p.Site.T(r, key+"_hint")}
 	})
-	return v, nil
+	return ui.Page{Template: "webhook_new", Data: v, Form: form}, v, err
 }
 
 func (p *Portal) showNewEndpoint(w http.ResponseWriter, r *http.Request, who *visitor) error {
@@ -86,11 +83,11 @@ func (p *Portal) showNewEndpoint(w http.ResponseWriter, r *http.Request, who *vi
 	for _, e := range webhook.Events {
 		form.Values.Add("events", string(e))
 	}
-	v, err := p.newEndpointView(r, who, form)
+	page, _, err := p.newEndpointPage(r, who, form)
 	if err != nil {
 		return err
 	}
-	return p.pages.Render(w, r, ui.Page{Template: "webhook_new", Data: v})
+	return p.pages.Render(w, r, page)
 }
 
 type madeEndpointView struct {
@@ -101,11 +98,10 @@ type madeEndpointView struct {
 
 // createEndpoint shows the signing secret once, in the answer itself.
 func (p *Portal) createEndpoint(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
-	v, err := p.newEndpointView(r, who, form)
+	page, v, err := p.newEndpointPage(r, who, form)
 	if err != nil {
 		return err
 	}
-	page := ui.Page{Template: "webhook_new", Data: v, Form: form}
 	n := p.endpointOf(form)
 	if form.Get("key") == "" {
 		form.Fail("key", "ui.problem.required")

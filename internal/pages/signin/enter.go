@@ -24,14 +24,21 @@ func (p *Pages) stepCookie() string    { return p.cookie("step") }
 func (p *Pages) browserCookie() string { return p.cookie("browser") }
 func (p *Pages) resetCookie() string   { return p.cookie("reset") }
 
-type signInView struct {
+// entryView is a page of somebody who is not signed in.
+type entryView struct {
 	at
 	Form *ui.Form
 	Next string
+	Sent bool // a link to choose a new password
+}
+
+func (p *Pages) entryPage(template string, v entryView) ui.Page {
+	v.at = p.at()
+	return ui.Page{Template: template, Data: v, Form: v.Form}
 }
 
 func (p *Pages) signInPage(form *ui.Form, next string) ui.Page {
-	return ui.Page{Template: "signin", Data: signInView{at: p.at(), Form: form, Next: next}, Form: form}
+	return p.entryPage("signin", entryView{Form: form, Next: next})
 }
 
 func (p *Pages) showSignIn(w http.ResponseWriter, r *http.Request) error {
@@ -69,7 +76,7 @@ func (p *Pages) askForCode(w http.ResponseWriter, r *http.Request, userID, next 
 }
 
 func (p *Pages) codePage(form *ui.Form) ui.Page {
-	return ui.Page{Template: "code", Data: signInView{at: p.at(), Form: form}, Form: form}
+	return p.entryPage("code", entryView{Form: form})
 }
 
 func (p *Pages) showCode(w http.ResponseWriter, r *http.Request) error {

@@ -12,15 +12,9 @@ import (
 	auth "github.com/assayhq/assay/internal/service/signin"
 )
 
-// forgotView is the page for who has forgotten their password. Without a mail server it has no form.
-type forgotView struct {
-	at
-	Form *ui.Form
-	Sent bool
-}
-
+// forgotPage is the page for who has forgotten their password. Without a mail server it has no form.
 func (p *Pages) forgotPage(form *ui.Form, sent bool) ui.Page {
-	return ui.Page{Template: "forgot", Data: forgotView{at: p.at(), Form: form, Sent: sent}, Form: form}
+	return p.entryPage("forgot", entryView{Form: form, Sent: sent})
 }
 
 func (p *Pages) showForgot(w http.ResponseWriter, r *http.Request) error {
