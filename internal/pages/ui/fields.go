@@ -24,6 +24,7 @@ type field struct {
 	Attrs    []template.HTMLAttr
 	Options  []optionView
 	Multiple bool // of the options several may be chosen
+	Element  string
 }
 
 // Option is one of the values to choose from.
@@ -147,7 +148,7 @@ func (f *functions) input(form *Form, name, label string, pairs ...any) (templat
 	if slices.ContainsFunc(x.Attrs, func(a template.HTMLAttr) bool { return a == `type="password"` }) {
 		x.Value = ""
 	}
-	return f.component("ui-input", x)
+	return f.component("ui-field", x)
 }
 
 // textarea is a field of several lines.
@@ -156,12 +157,13 @@ func (f *functions) textarea(form *Form, name, label string, pairs ...any) (temp
 	if err != nil {
 		return "", err
 	}
-	return f.component("ui-textarea", x)
+	x.Element = "textarea"
+	return f.component("ui-field", x)
 }
 
 // choice is a list to choose one value from: {{choice .Form "role" (t "x.role") .Roles}}.
 func (f *functions) choice(form *Form, name, label string, options []Option, pairs ...any) (template.HTML, error) {
-	return f.chooser("ui-select", form, name, label, options, pairs)
+	return f.chooser("ui-field", form, name, label, options, pairs)
 }
 
 // radios shows all values to choose one from; with "multiple" true several may be chosen.
@@ -183,7 +185,7 @@ func (f *functions) chooser(component string, form *Form, name, label string, op
 	if err != nil {
 		return "", err
 	}
-	x.Multiple = multiple
+	x.Multiple, x.Element = multiple, "select"
 	chosen := []string{x.Value}
 	if form != nil && form.Values.Has(name) {
 		chosen = form.Values[name]

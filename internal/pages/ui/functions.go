@@ -30,6 +30,8 @@ func (f *functions) all() template.FuncMap {
 		"text":      f.text,
 		"lang":      func() string { return string(f.locale) },
 		"asset":     f.asset,
+		"style":     func(name string) (template.HTML, error) { return f.component("ui-style", name) },
+		"script":    func(name string) (template.HTML, error) { return f.component("ui-script", name) },
 		"number":    number,
 		"icon":      icon,
 		"dict":      dict,
@@ -61,7 +63,8 @@ func (f *functions) all() template.FuncMap {
 		"link":      f.link,
 		"dash":      func() template.HTML { return dash },
 		"delivery":  f.delivery,
-		"thead":     f.thead,
+		"table":     f.table,
+		"endtable":  func() template.HTML { return "</tbody></table></div>" },
 		"num":       numColumn,
 		"hidden":    hiddenColumn,
 		"older":     f.older,
@@ -242,8 +245,9 @@ type column struct {
 	Hidden bool // only for screen readers
 }
 
-// thead is the head of a table: {{thead (t "x.name") (num (t "x.price")) (hidden (t "x.actions"))}}.
-func (f *functions) thead(headings ...any) (template.HTML, error) {
+// table begins a table whose rows follow, up to {{endtable}}:
+// {{table "stacked" (t "x.name") (num (t "x.price")) (hidden (t "x.actions"))}}.
+func (f *functions) table(class string, headings ...any) (template.HTML, error) {
 	columns := make([]column, len(headings))
 	for i, h := range headings {
 		switch h := h.(type) {
@@ -252,10 +256,10 @@ func (f *functions) thead(headings ...any) (template.HTML, error) {
 		case column:
 			columns[i] = h
 		default:
-			return "", fmt.Errorf("thead wants texts, num or hidden, not %T", h)
+			return "", fmt.Errorf("table wants texts, num or hidden, not %T", h)
 		}
 	}
-	return f.component("ui-thead", columns)
+	return f.component("ui-table", map[string]any{"Class": class, "Columns": columns})
 }
 
 // numColumn is the heading of a column of numbers.

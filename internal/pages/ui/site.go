@@ -146,9 +146,11 @@ func (s *Site) check(used literals) error {
 			problems = append(problems, fmt.Errorf("a template uses the message %q, which does not exist", key))
 		}
 	}
-	for name := range used["asset"] {
-		_, err := s.assets.url(name)
-		problems = append(problems, err)
+	for _, function := range []string{"asset", "style", "script"} {
+		for name := range used[function] {
+			_, err := s.assets.url(name)
+			problems = append(problems, err)
+		}
 	}
 	for name := range used["icon"] {
 		_, err := icon(name)

@@ -131,8 +131,8 @@ func (t *templates) baseIn(l text.Locale) (*template.Template, error) {
 // UsedKeys returns the message keys that the templates of the area name, for tests.
 func (p *Pages) UsedKeys() map[string]bool { return maps.Clone(p.templates.used["t"]) }
 
-// literals are the names that templates call functions with, by function: what {{t "key"}}, {{asset "name"}} and
-// {{icon "name"}} name has to exist.
+// literals are the names that templates call functions with, by function: what {{t "key"}}, {{asset "name"}} (or
+// style, or script) and {{icon "name"}} name has to exist.
 type literals map[string]map[string]bool
 
 // collect finds the calls below a node.
