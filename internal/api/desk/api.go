@@ -52,17 +52,17 @@ const requestTimeout = 30 * time.Second
 
 // New returns the API.
 func New(c Config) *API {
-	a := &API{Config: c, paths: httpx.NewPaths(Prefix)}
+	a, s := &API{Config: c, paths: httpx.NewPaths(Prefix)}, c.Service
 	a.routes = []Route{
 		{Method: "GET", Path: "/orders", handle: a.listOrders},
 		{Method: "POST", Path: "/orders/next", handle: a.takeNext},
-		{Method: "GET", Path: "/orders/{id}", handle: a.onOrder(withoutBody(c.Service.OrderForReview))},
-		{Method: "POST", Path: "/orders/{id}/claim", handle: a.onOrder(withoutBody(c.Service.ClaimOrder))},
-		{Method: "POST", Path: "/orders/{id}/release", handle: a.onOrder(withoutBody(c.Service.ReleaseOrder))},
-		{Method: "POST", Path: "/orders/{id}/request_photos", handle: a.onOrder(a.requestPhotos)},
+		{Method: "GET", Path: "/orders/{id}", handle: a.onOrder(withoutBody(s.OrderForReview))},
+		{Method: "POST", Path: "/orders/{id}/claim", handle: a.onOrder(withoutBody(s.ClaimOrder))},
+		{Method: "POST", Path: "/orders/{id}/release", handle: a.onOrder(withoutBody(s.ReleaseOrder))},
+		{Method: "POST", Path: "/orders/{id}/request_photos", handle: a.onOrder(withBody(readRequest, s.RequestPhotos))},
 		{Method: "POST", Path: "/orders/{id}/complete", handle: a.onOrder(a.completeOrder)},
-		{Method: "POST", Path: "/orders/{id}/fail", handle: a.onOrder(a.failOrder)},
-		{Method: "POST", Path: "/orders/{id}/cancel", Role: access.Admin, handle: a.onOrder(a.cancelOrder)},
+		{Method: "POST", Path: "/orders/{id}/fail", handle: a.onOrder(withBody(readNote, s.FailOrder))},
+		{Method: "POST", Path: "/orders/{id}/cancel", Role: access.Admin, handle: a.onOrder(withBody(readNote, a.cancel))},
 		{Method: "GET", Path: "/reasons", handle: a.listReasons},
 	}
 	for i := range a.routes {

@@ -81,12 +81,17 @@ func withoutBody(do func(ctx context.Context, actor access.Actor, id string) (*s
 	return func(r *http.Request, c *call) (*service.OrderRecord, error) { return do(r.Context(), c.actor, c.id) }
 }
 
-func (a *API) requestPhotos(r *http.Request, c *call) (*service.OrderRecord, error) {
-	drafts, err := readRequest(r)
-	if err != nil {
-		return nil, err
+// withBody is an operation that takes what is read from the body.
+func withBody[T any](read func(*http.Request) (T, error),
+	do func(ctx context.Context, actor access.Actor, id string, sent T) (*service.OrderRecord, error),
+) operation {
+	return func(r *http.Request, c *call) (*service.OrderRecord, error) {
+		sent, err := read(r)
+		if err != nil {
+			return nil, err
+		}
+		return do(r.Context(), c.actor, c.id, sent)
 	}
-	return a.Service.RequestPhotos(r.Context(), c.actor, c.id, drafts)
 }
 
 func (a *API) completeOrder(r *http.Request, c *call) (*service.OrderRecord, error) {
@@ -97,23 +102,11 @@ func (a *API) completeOrder(r *http.Request, c *call) (*service.OrderRecord, err
 	return a.Service.CompleteOrder(r.Context(), c.actor, c.id, verdict, note)
 }
 
-func (a *API) failOrder(r *http.Request, c *call) (*service.OrderRecord, error) {
-	note, err := readNote(r)
-	if err != nil {
+func (a *API) cancel(ctx context.Context, actor access.Actor, id, note string) (*service.OrderRecord, error) {
+	if _, err := a.Service.CancelOrder(ctx, actor, id, note); err != nil {
 		return nil, err
 	}
-	return a.Service.FailOrder(r.Context(), c.actor, c.id, note)
-}
-
-func (a *API) cancelOrder(r *http.Request, c *call) (*service.OrderRecord, error) {
-	note, err := readNote(r)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := a.Service.CancelOrder(r.Context(), c.actor, c.id, note); err != nil {
-		return nil, err
-	}
-	return a.Service.OrderForReview(r.Context(), c.actor, c.id)
+	return a.Service.OrderForReview(ctx, actor, id)
 }
 
 func locale(r *http.Request) (text.Locale, error) {
