@@ -1,12 +1,25 @@
 package httpx
 
 import (
+	"io"
 	"net/http"
 	"time"
 )
 
-// writePart is what a client has to accept of a response within the time of LimitWrites.
-const writePart = 64 << 10
+// WritePart is what a client has to accept of a response within the time of LimitWrites, or of what calls WriteParts.
+const WritePart = 64 << 10
+
+// WriteParts writes part by part, and calls begin before each.
+func WriteParts(w io.Writer, b []byte, begin func()) (written int, err error) {
+	for {
+		begin()
+		n, err := w.Write(b[:min(len(b), WritePart)])
+		written += n
+		if b = b[n:]; err != nil || len(b) == 0 {
+			return written, err
+		}
+	}
+}
 
 // LimitWrites ends streams of HTTP/2 whose clients do not take what is written within the timeout, part by part: they
 // share a connection, on which other streams make progress. In HTTP/1 the connection has such a limit itself.
@@ -38,14 +51,7 @@ func (w *limitedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 // Write writes part by part.
 func (w *limitedWriter) Write(b []byte) (written int, err error) {
 	defer w.end()
-	for {
-		w.begin()
-		n, err := w.ResponseWriter.Write(b[:min(len(b), writePart)])
-		written += n
-		if b = b[n:]; err != nil || len(b) == 0 {
-			return written, err
-		}
-	}
+	return WriteParts(w.ResponseWriter, b, w.begin)
 }
 
 // FlushError sends what is buffered.

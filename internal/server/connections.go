@@ -18,7 +18,7 @@ import (
 const (
 	// writePart is what a client has to accept of a response within the write time limit: one that reads at least 2 KiB a
 	// second is served.
-	writePart = 64 << 10
+	writePart = httpx.WritePart
 
 	// maxDefaultConnections bounds memory where the descriptor limit does not: a connection takes about 40 KiB.
 	maxDefaultConnections = 20_000
@@ -214,16 +214,7 @@ func (c *progressConn) extend() {
 }
 
 // Write writes part by part.
-func (c *progressConn) Write(b []byte) (written int, err error) {
-	for {
-		c.extend()
-		n, err := c.Conn.Write(b[:min(len(b), writePart)])
-		written += n
-		if b = b[n:]; err != nil || len(b) == 0 {
-			return written, err
-		}
-	}
-}
+func (c *progressConn) Write(b []byte) (int, error) { return httpx.WriteParts(c.Conn, b, c.extend) }
 
 // WriteBuffers writes several buffers with one system call where they are one part together.
 func (c *progressConn) WriteBuffers(parts *net.Buffers) (written int64, err error) {
