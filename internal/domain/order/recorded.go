@@ -27,8 +27,7 @@ type recordedScanner struct {
 }
 
 func (s *recordedScanner) recorded() (r Recorded) {
-	s.expect(`{"classification":`)
-	r.Classification = s.classification()
+	r.Classification = s.after(`{"classification":`).classification()
 	if s.has(`,"reasons":`) {
 		r.Reasons = scanned(s, s.codedText)
 	}
@@ -61,17 +60,14 @@ func (s *recordedScanner) codedText() (c CodedText) {
 		c.Code = s.string()
 		s.expect(`,`)
 	}
-	s.expect(`"text":`)
-	c.Text = s.text()
+	c.Text = s.after(`"text":`).text()
 	s.expect(`}`)
 	return c
 }
 
 func (s *recordedScanner) photoRequest() (p PhotoRequest) {
-	s.expect(`{"index_code":`)
-	p.IndexCode = s.string()
-	s.expect(`,"name":`)
-	p.Name = s.text()
+	p.IndexCode = s.after(`{"index_code":`).string()
+	p.Name = s.after(`,"name":`).text()
 	if s.has(`,"condition":`) {
 		p.Condition = new(s.codedText())
 	}
@@ -84,21 +80,16 @@ func (s *recordedScanner) photoRequest() (p PhotoRequest) {
 	if s.has(`,"reference_photo_url":`) {
 		p.ReferencePhotoURL = s.string()
 	}
-	s.expect(`,"max_photos":`)
-	p.MaxPhotos = s.integer()
+	p.MaxPhotos = s.after(`,"max_photos":`).integer()
 	s.expect(`}`)
 	return p
 }
 
 func (s *recordedScanner) classification() (c Classification) {
-	s.expect(`{"category_code":`)
-	c.CategoryCode = s.string()
-	s.expect(`,"category_name":`)
-	c.CategoryName = s.text()
-	s.expect(`,"brand_code":`)
-	c.BrandCode = s.string()
-	s.expect(`,"brand_name":`)
-	c.BrandName = s.text()
+	c.CategoryCode = s.after(`{"category_code":`).string()
+	c.CategoryName = s.after(`,"category_name":`).text()
+	c.BrandCode = s.after(`,"brand_code":`).string()
+	c.BrandName = s.after(`,"brand_name":`).text()
 	if s.has(`,"model_code":`) {
 		c.ModelCode = s.string()
 	}
@@ -110,8 +101,7 @@ func (s *recordedScanner) classification() (c Classification) {
 }
 
 func (s *recordedScanner) text() (t text.Text) {
-	s.expect(`{"en":`)
-	t.EN = s.string()
+	t.EN = s.after(`{"en":`).string()
 	if s.has(`,"ja":`) {
 		t.JA = s.string()
 	}
@@ -142,6 +132,12 @@ func (s *recordedScanner) integer() int {
 	s.bad = s.bad || err != nil
 	s.rest = s.rest[digits:]
 	return n
+}
+
+// after goes past a word, to what follows it.
+func (s *recordedScanner) after(word string) *recordedScanner {
+	s.expect(word)
+	return s
 }
 
 func (s *recordedScanner) expect(word string) { s.bad = !s.has(word) || s.bad }
