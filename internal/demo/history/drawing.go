@@ -46,15 +46,13 @@ type picture struct {
 
 // leathers are colors that items have.
 var leathers = []color.RGBA{
-	{0x2b, 0x2a, 0x2e, 0xff},
-	{0x7b, 0x4a, 0x2b, 0xff},
-	{0xb8, 0x2e, 0x3a, 0xff},
-	{0xd9, 0xc3, 0xa5, 0xff},
-	{0x2f, 0x4b, 0x6e, 0xff},
-	{0x4d, 0x5b, 0x3c, 0xff},
-	{0xc9, 0x8b, 0x9b, 0xff},
-	{0x8a, 0x8d, 0x91, 0xff},
+	rgb(0x2b, 0x2a, 0x2e), rgb(0x7b, 0x4a, 0x2b), rgb(0xb8, 0x2e, 0x3a), rgb(0xd9, 0xc3, 0xa5),
+	rgb(0x2f, 0x4b, 0x6e), rgb(0x4d, 0x5b, 0x3c), rgb(0xc9, 0x8b, 0x9b), rgb(0x8a, 0x8d, 0x91),
 }
+
+var black, white = rgb(0, 0, 0), rgb(0xff, 0xff, 0xff)
+
+func rgb(red, green, blue uint8) color.RGBA { return color.RGBA{red, green, blue, 0xff} }
 
 // drawPhoto draws the view of an item that a photo index asks for, as a JPEG. The seed decides the item: photos of one
 // order have the same.
@@ -62,9 +60,9 @@ func drawPhoto(category, index string, seed uint64, f flaw) []byte {
 	p := &picture{RGBA: image.NewRGBA(image.Rect(0, 0, photoWidth, photoHeight))}
 	item := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a picture, not a secret
 	p.item = leathers[item.IntN(len(leathers))]
-	p.metal = color.RGBA{0xd4, 0xaf, 0x5a, 0xff}
+	p.metal = rgb(0xd4, 0xaf, 0x5a)
 	if item.IntN(2) == 0 {
-		p.metal = color.RGBA{0xbf, 0xc4, 0xc9, 0xff}
+		p.metal = rgb(0xbf, 0xc4, 0xc9)
 	}
 	p.random = rand.New(rand.NewPCG(seed, uint64(len(index))*7919+uint64(index[0]))) //nolint:gosec // as above
 	if f == wrongPart {
@@ -77,7 +75,7 @@ func drawPhoto(category, index string, seed uint64, f flaw) []byte {
 		p.table()
 		silhouette(p, category)
 	}
-	p.write(index, 24, 36, 2, color.RGBA{0xff, 0xff, 0xff, 0xff})
+	p.write(index, 24, 36, 2, white)
 	if f == blurred {
 		p.blur(6)
 	}
@@ -118,7 +116,7 @@ func silhouette(p *picture, category string) {
 }
 
 func (p *picture) table() {
-	top, bottom := color.RGBA{0xe9, 0xe6, 0xe1, 0xff}, color.RGBA{0xc9, 0xc2, 0xb8, 0xff}
+	top, bottom := rgb(0xe9, 0xe6, 0xe1), rgb(0xc9, 0xc2, 0xb8)
 	for y := range photoHeight {
 		line := image.Rect(0, y, photoWidth, y+1)
 		draw.Draw(p.RGBA, line, image.NewUniform(mix(top, bottom, float64(y)/photoHeight)), image.Point{}, draw.Src)
@@ -128,7 +126,7 @@ func (p *picture) table() {
 // closeUp fills the picture with leather.
 func (p *picture) closeUp() {
 	draw.Draw(p.RGBA, p.Bounds(), image.NewUniform(p.item), image.Point{}, draw.Src)
-	grain := image.NewUniform(mix(p.item, color.RGBA{0, 0, 0, 0xff}, 0.15))
+	grain := image.NewUniform(mix(p.item, black, 0.15))
 	for range 1500 {
 		x, y := p.random.IntN(photoWidth), p.random.IntN(photoHeight)
 		draw.Draw(p.RGBA, image.Rect(x, y, x+5, y+3), grain, image.Point{}, draw.Src)
@@ -136,16 +134,16 @@ func (p *picture) closeUp() {
 }
 
 func (p *picture) bag() {
-	p.fill(mix(p.item, color.RGBA{0, 0, 0, 0xff}, 0.3), ring(480, 300, 170, 24))
+	p.fill(mix(p.item, black, 0.3), ring(480, 300, 170, 24))
 	p.fill(p.item, polygon(230, 290, 730, 290, 780, 620, 180, 620))
-	p.fill(mix(p.item, color.RGBA{0xff, 0xff, 0xff, 0xff}, 0.12), polygon(230, 290, 730, 290, 700, 430, 260, 430))
+	p.fill(mix(p.item, white, 0.12), polygon(230, 290, 730, 290, 700, 430, 260, 430))
 	p.fill(p.metal, rect(445, 405, 70, 50))
 }
 
 func (p *picture) wallet() {
-	thread := mix(p.item, color.RGBA{0xff, 0xf4, 0xd8, 0xff}, 0.7)
+	thread := mix(p.item, rgb(0xff, 0xf4, 0xd8), 0.7)
 	p.fill(p.item, rect(200, 230, 560, 330))
-	p.fill(mix(p.item, color.RGBA{0, 0, 0, 0xff}, 0.3), rect(200, 385, 560, 8))
+	p.fill(mix(p.item, black, 0.3), rect(200, 385, 560, 8))
 	for i := range 17 {
 		p.fill(thread, rect(216+float32(i)*32, 246, 20, 4))
 		p.fill(thread, rect(216+float32(i)*32, 540, 20, 4))
@@ -160,7 +158,7 @@ func (p *picture) profile() {
 }
 
 func (p *picture) shoe(dy float32) {
-	p.fill(color.RGBA{0xf4, 0xf2, 0xee, 0xff}, polygon(150, 470+dy, 820, 470+dy, 800, 520+dy, 170, 520+dy))
+	p.fill(rgb(0xf4, 0xf2, 0xee), polygon(150, 470+dy, 820, 470+dy, 800, 520+dy, 170, 520+dy))
 	p.fill(p.item, polygon(180, 470+dy, 200, 300+dy, 360, 300+dy, 520, 390+dy, 780, 420+dy, 810, 470+dy))
 	for i := range 5 {
 		p.fill(p.metal, rect(360+float32(i)*34, 320+float32(i)*18+dy, 60, 8))
@@ -173,13 +171,13 @@ func (p *picture) logo() {
 }
 
 func (p *picture) stamp() {
-	p.fill(mix(p.item, color.RGBA{0, 0, 0, 0xff}, 0.25), rect(240, 250, 480, 220))
+	p.fill(mix(p.item, black, 0.25), rect(240, 250, 480, 220))
 	p.write("MAISON", 300, 320, 8, p.metal)
 	p.write("MADE IN FRANCE", 290, 420, 4, p.metal)
 }
 
 func (p *picture) label() {
-	paper, ink := color.RGBA{0xf2, 0xee, 0xe4, 0xff}, color.RGBA{0x25, 0x22, 0x20, 0xff}
+	paper, ink := rgb(0xf2, 0xee, 0xe4), rgb(0x25, 0x22, 0x20)
 	p.fill(paper, rect(190, 210, 580, 300))
 	number := ""
 	for range 8 {
@@ -195,7 +193,7 @@ func (p *picture) label() {
 
 func (p *picture) plate() {
 	p.fill(p.metal, rect(260, 240, 440, 240))
-	dark := mix(p.metal, color.RGBA{0, 0, 0, 0xff}, 0.45)
+	dark := mix(p.metal, black, 0.45)
 	p.fill(dark, circle(300, 280, 16))
 	p.fill(dark, circle(660, 280, 16))
 	p.write("MAISON", 330, 330, 7, dark)
@@ -204,10 +202,10 @@ func (p *picture) plate() {
 
 func (p *picture) dial() {
 	p.fill(p.metal, circle(480, 360, 250))
-	p.fill(color.RGBA{0x1d, 0x20, 0x26, 0xff}, circle(480, 360, 215))
+	p.fill(rgb(0x1d, 0x20, 0x26), circle(480, 360, 215))
 	for i := range 12 {
 		a := float64(i) * math.Pi / 6
-		p.fill(color.RGBA{0xf0, 0xee, 0xe8, 0xff}, circle(480+float32(185*math.Sin(a)), 360-float32(185*math.Cos(a)), 12))
+		p.fill(rgb(0xf0, 0xee, 0xe8), circle(480+float32(185*math.Sin(a)), 360-float32(185*math.Cos(a)), 12))
 	}
 	p.fill(p.metal, polygon(472, 370, 488, 370, 484, 230, 476, 230))
 	p.fill(p.metal, polygon(470, 352, 480, 372, 610, 300, 604, 288))
@@ -215,8 +213,8 @@ func (p *picture) dial() {
 
 // markers is a part of a dial with its hands.
 func (p *picture) markers() {
-	light := color.RGBA{0xf0, 0xee, 0xe8, 0xff}
-	p.fill(color.RGBA{0x1d, 0x20, 0x26, 0xff}, rect(0, 0, sheetWidth, sheetHeight))
+	light := rgb(0xf0, 0xee, 0xe8)
+	p.fill(rgb(0x1d, 0x20, 0x26), rect(0, 0, sheetWidth, sheetHeight))
 	for i := range 4 {
 		p.fill(light, rect(150+float32(i)*200, 60, 44, 120))
 	}
@@ -227,9 +225,9 @@ func (p *picture) markers() {
 
 // rehaut is the inner ring of a watch with its engraving.
 func (p *picture) rehaut() {
-	dark := mix(p.metal, color.RGBA{0, 0, 0, 0xff}, 0.5)
+	dark := mix(p.metal, black, 0.5)
 	p.fill(p.metal, circle(480, 360, 350))
-	p.fill(color.RGBA{0x1d, 0x20, 0x26, 0xff}, circle(480, 360, 250))
+	p.fill(rgb(0x1d, 0x20, 0x26), circle(480, 360, 250))
 	p.write("MAISON", 396, 62, 4, dark)
 	p.write("MAISON", 396, 660, 4, dark)
 	p.write("8841", 154, 360, 3, dark)
@@ -237,7 +235,7 @@ func (p *picture) rehaut() {
 }
 
 func (p *picture) caseback() {
-	dark := mix(p.metal, color.RGBA{0, 0, 0, 0xff}, 0.45)
+	dark := mix(p.metal, black, 0.45)
 	p.fill(p.metal, circle(480, 360, 290))
 	p.fill(dark, ring(480, 360, 250, 8))
 	for i := range 6 {
@@ -249,19 +247,19 @@ func (p *picture) caseback() {
 }
 
 func (p *picture) zipper() {
-	p.fill(mix(p.item, color.RGBA{0, 0, 0, 0xff}, 0.4), rect(0, 300, sheetWidth, 120))
+	p.fill(mix(p.item, black, 0.4), rect(0, 300, sheetWidth, 120))
 	for i := range 30 {
 		p.fill(p.metal, rect(float32(i)*32, 330+float32(i%2)*26, 22, 34))
 	}
-	p.fill(mix(p.metal, color.RGBA{0xff, 0xff, 0xff, 0xff}, 0.3), rect(430, 290, 110, 140))
+	p.fill(mix(p.metal, white, 0.3), rect(430, 290, 110, 140))
 	p.fill(p.metal, rect(465, 430, 40, 150))
 }
 
 func (p *picture) stitches() {
-	thread := mix(p.item, color.RGBA{0xff, 0xf4, 0xd8, 0xff}, 0.7)
+	thread := mix(p.item, rgb(0xff, 0xf4, 0xd8), 0.7)
 	for row := range 3 {
 		y := float32(200 + row*160)
-		p.fill(mix(p.item, color.RGBA{0, 0, 0, 0xff}, 0.3), rect(0, y+26, sheetWidth, 8))
+		p.fill(mix(p.item, black, 0.3), rect(0, y+26, sheetWidth, 8))
 		for i := range 16 {
 			x := float32(i)*62 + 10
 			p.fill(thread, polygon(x, y+6, x+44, y-6, x+44, y+5, x, y+17))
@@ -270,7 +268,7 @@ func (p *picture) stitches() {
 }
 
 func (p *picture) quilting() {
-	seam := mix(p.item, color.RGBA{0, 0, 0, 0xff}, 0.4)
+	seam := mix(p.item, black, 0.4)
 	for i := -8; i < 16; i++ {
 		x := float32(i) * 110
 		p.fill(seam, polygon(x, 0, x+10, 0, x+730, 720, x+720, 720))
@@ -279,7 +277,7 @@ func (p *picture) quilting() {
 }
 
 func (p *picture) sole() {
-	rubber := mix(p.item, color.RGBA{0xff, 0xff, 0xff, 0xff}, 0.25)
+	rubber := mix(p.item, white, 0.25)
 	p.fill(rubber, polygon(300, 60, 620, 60, 680, 360, 600, 670, 340, 670, 260, 360))
 	for row := range 9 {
 		for column := range 4 {
@@ -398,5 +396,5 @@ func (p *picture) light(f flaw) {
 
 func mix(a, b color.RGBA, share float64) color.RGBA {
 	at := func(x, y uint8) uint8 { return uint8(float64(x)*(1-share) + float64(y)*share) }
-	return color.RGBA{at(a.R, b.R), at(a.G, b.G), at(a.B, b.B), 0xff}
+	return rgb(at(a.R, b.R), at(a.G, b.G), at(a.B, b.B))
 }
