@@ -103,24 +103,26 @@ func licenceIn(dir string) (licence string, texts []string, err error) {
 func classify(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	has := func(part string) bool { return strings.Contains(strings.ToLower(text), strings.ToLower(part)) }
-	switch {
-	case has("GNU General Public License"), has("GNU Lesser"), has("GNU Affero"), has("Server Side Public"):
-		return ""
-	case has("Apache License") && has("Version 2.0"):
-		return "Apache-2.0"
-	case has("Mozilla Public License"):
-		return ""
-	case has("Permission is hereby granted, free of charge"):
-		return "MIT"
-	case has("Permission to use, copy, modify, and/or distribute this software for any purpose"),
-		has("Permission to use, copy, modify, and distribute this software for any purpose"):
-		return "ISC"
-	case has("Redistribution and use in source and binary forms") && has("Neither the name"):
-		return "BSD-3-Clause"
-	case has("Redistribution and use in source and binary forms"):
-		return "BSD-2-Clause"
-	case has("This is free and unencumbered software"):
-		return "Unlicense"
+	for _, l := range []struct {
+		licence   string // empty: it may not be used
+		says, and string
+	}{
+		{"", "GNU General Public License", ""},
+		{"", "GNU Lesser", ""},
+		{"", "GNU Affero", ""},
+		{"", "Server Side Public", ""},
+		{"Apache-2.0", "Apache License", "Version 2.0"},
+		{"", "Mozilla Public License", ""},
+		{"MIT", "Permission is hereby granted, free of charge", ""},
+		{"ISC", "Permission to use, copy, modify, and/or distribute this software for any purpose", ""},
+		{"ISC", "Permission to use, copy, modify, and distribute this software for any purpose", ""},
+		{"BSD-3-Clause", "Redistribution and use in source and binary forms", "Neither the name"},
+		{"BSD-2-Clause", "Redistribution and use in source and binary forms", ""},
+		{"Unlicense", "This is free and unencumbered software", ""},
+	} {
+		if has(l.says) && has(l.and) {
+			return l.licence
+		}
 	}
 	return ""
 }
