@@ -109,10 +109,7 @@ type CaptureURL struct{ IndexCode, URL string }
 
 // CaptureLink returns a link of the actor's tenant, or capture.NotFound.
 func (s *Service) CaptureLink(ctx context.Context, actor access.Actor, id string) (*Capture, error) {
-	if err := actor.Require(access.ViewAccount); err != nil {
-		return nil, err
-	}
-	l, err := s.captureLink(ctx, actor, id)
+	l, err := s.captureLink(ctx, actor, access.ViewAccount, id)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +152,13 @@ func (s *Service) captureItem(l *capture.Link) order.Classification {
 	return classify(s.Catalog(), l.Item())
 }
 
-func (s *Service) captureLink(ctx context.Context, actor access.Actor, id string) (*capture.Link, error) {
+// captureLink returns a link of the tenant of an actor who has a permission.
+func (s *Service) captureLink(
+	ctx context.Context, actor access.Actor, needed access.Permission, id string,
+) (*capture.Link, error) {
+	if err := actor.Require(needed); err != nil {
+		return nil, err
+	}
 	return byID(ctx, id, func(ctx context.Context, id string) (*capture.Link, error) {
 		return s.store.CaptureLink(ctx, actor.Tenant, id)
 	}, capture.NotFound)
@@ -178,10 +181,7 @@ func (s *Service) captureStatus(ctx context.Context, l *capture.Link) (capture.S
 // RevokeCaptureLink ends an open link of the actor's tenant: what was sent through it is deleted. For any other link it
 // returns capture.NotFound.
 func (s *Service) RevokeCaptureLink(ctx context.Context, actor access.Actor, id string) error {
-	if err := actor.Require(access.ManageOrders); err != nil {
-		return err
-	}
-	l, err := s.captureLink(ctx, actor, id)
+	l, err := s.captureLink(ctx, actor, access.ManageOrders, id)
 	if err != nil {
 		return err
 	}

@@ -144,7 +144,7 @@ func (s *Service) requireStaffChange(actor access.Actor) error {
 // who would take the role from each other at the same moment, one remains.
 func (s *Service) changeStaff(
 	ctx context.Context, actor access.Actor, id string, f func(tx *store.Tx, s *access.Staff) error,
-) (changed *access.Staff, err error) {
+) (*access.Staff, error) {
 	if err := s.requireStaffChange(actor); err != nil {
 		return nil, err
 	}
@@ -156,22 +156,16 @@ func (s *Service) changeStaff(
 	if actor.Kind == access.ByStaff {
 		ids = append(ids, actor.ID)
 	}
-	err = s.store.Update(ctx, func(tx *store.Tx) error {
+	return changePerson(ctx, s, func(tx *store.Tx) (*access.Staff, error) {
 		locked, err := lockStaff(tx, ids...)
 		if err != nil {
-			return orNotFound(err, fault.Missing("staff user"))
+			return nil, orNotFound(err, fault.Missing("staff user"))
 		}
 		if by := locked[actor.ID]; by != nil && !isAdministrator(by) {
-			return access.MissingRole(access.Admin)
+			return nil, access.MissingRole(access.Admin)
 		}
-		changed = locked[id]
-		return f(tx, changed)
-	})
-	s.ForgetSessions()
-	if err := s.afterMail(err); err != nil {
-		return nil, err
-	}
-	return changed, nil
+		return locked[id], nil
+	}, f)
 }
 
 // lockStaff locks staff users and returns them by their id: always in the same order, so that no transaction waits for

@@ -171,37 +171,48 @@ func (s *Service) UserByEmail(ctx context.Context, actor access.Actor, email str
 func (s *Service) changeUser(
 	ctx context.Context, actor access.Actor, accountID, userID string, losesOwner bool,
 	f func(*store.Tx, *access.User) error,
-) (user *access.User, err error) {
+) (*access.User, error) {
 	if err := actor.RequireIn(access.ManageTeam, accountID); err != nil {
 		return nil, err
 	}
 	if err := actor.RequireConfirmed(s.now()); err != nil {
 		return nil, err
 	}
-	err = s.store.Update(ctx, func(tx *store.Tx) error {
+	return changePerson(ctx, s, func(tx *store.Tx) (*access.User, error) {
 		if err := tx.LockTeam(accountID); err != nil {
-			return err
+			return nil, err
 		}
 		users, err := tx.Users(ctx, accountID)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		at := slices.IndexFunc(users, func(u *access.User) bool { return u.ID == userID })
 		if at < 0 {
-			return UserNotFound
+			return nil, UserNotFound
 		}
 		otherOwner := slices.ContainsFunc(users, func(u *access.User) bool {
 			return u.Role == access.Owner && u.ID != userID
 		})
 		if losesOwner && users[at].Role == access.Owner && !otherOwner {
-			return LastOwner
+			return nil, LastOwner
 		}
-		user = users[at]
-		return f(tx, user)
+		return users[at], nil
+	}, f)
+}
+
+// changePerson changes an account user or a staff user, whom find has locked, and returns them.
+func changePerson[P any](ctx context.Context, s *Service, find func(*store.Tx) (*P, error),
+	change func(*store.Tx, *P) error,
+) (person *P, err error) {
+	err = s.store.Update(ctx, func(tx *store.Tx) (err error) {
+		if person, err = find(tx); err != nil {
+			return err
+		}
+		return change(tx, person)
 	})
 	s.ForgetSessions()
 	if err := s.afterMail(err); err != nil {
 		return nil, err
 	}
-	return user, nil
+	return person, nil
 }
