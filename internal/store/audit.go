@@ -56,10 +56,7 @@ func (t *Tx) AppendEvent(e *audit.Event) error {
 func (t *Tx) AppendAudit(e *audit.Event) error { return t.appendEvent(audit.AuditLog, e) }
 
 func (t *Tx) appendEvent(to audit.Log, e *audit.Event) error {
-	if e.Metadata == nil {
-		e.Metadata = map[string]any{}
-	}
-	metadata, err := json.Marshal(e.Metadata)
+	metadata, err := detailsText(&e.Metadata)
 	if err != nil {
 		return err
 	}
@@ -68,7 +65,7 @@ func (t *Tx) appendEvent(to audit.Log, e *audit.Event) error {
 	log := accountLogs[to]
 	if err := t.seal(log, e.AccountID, e.AccountID, func(number int64, previous string) string {
 		e.Seq = number
-		e.Hash = t.chain.EventHash(previous, e, string(metadata))
+		e.Hash = t.chain.EventHash(previous, e, metadata)
 		return e.Hash
 	}); err != nil {
 		return err
@@ -76,7 +73,16 @@ func (t *Tx) appendEvent(to audit.Log, e *audit.Event) error {
 	return t.db.Insert(log.table+" ("+auditColumns+")", e.ID, e.AccountID, e.Seq, e.UserID, column.Micros(e.At),
 		string(e.Code), string(e.Actor.Type), column.TextOrNull(e.Actor.ID), e.Actor.Name, string(e.Actor.Source),
 		string(e.Target.Type), column.TextOrNull(e.Target.ID), column.TextOrNull(e.Actor.IP),
-		column.TextOrNull(e.Actor.UserAgent), string(metadata), e.Hash, e.Personal.Salt, nil)
+		column.TextOrNull(e.Actor.UserAgent), metadata, e.Hash, e.Personal.Salt, nil)
+}
+
+// detailsText returns what an entry of a log tells besides, as JSON; without anything that is an empty object.
+func detailsText(details *map[string]any) (string, error) {
+	if *details == nil {
+		*details = map[string]any{}
+	}
+	text, err := json.Marshal(*details)
+	return string(text), err
 }
 
 // auditConditions returns the filter as SQL and adds its parameters.
@@ -220,10 +226,7 @@ func (q Queries) AuditEvent(ctx context.Context, of audit.Log, accountID string,
 // AppendStaffAction seals an entry into the log of administration and sets ID, Seq and Hash. Nothing removes one. It
 // belongs at the end of a transaction: everybody's entries wait for it.
 func (t *Tx) AppendStaffAction(a *audit.Action) error {
-	if a.Details == nil {
-		a.Details = map[string]any{}
-	}
-	details, err := json.Marshal(a.Details)
+	details, err := detailsText(&a.Details)
 	if err != nil {
 		return err
 	}
@@ -231,14 +234,14 @@ func (t *Tx) AppendStaffAction(a *audit.Action) error {
 	a.At = a.At.UTC().Truncate(time.Microsecond)
 	if err := t.seal(staffLog, 1, "", func(number int64, previous string) string {
 		a.Seq = number
-		a.Hash = t.chain.ActionHash(previous, a, string(details))
+		a.Hash = t.chain.ActionHash(previous, a, details)
 		return a.Hash
 	}); err != nil {
 		return err
 	}
 	return t.db.Insert("staff_actions ("+actionColumns+")", a.ID, a.Seq, column.Micros(a.At), string(a.Code),
 		column.TextOrNull(a.StaffID), a.StaffName, column.TextOrNull(a.AccountID), string(a.Target.Type), a.Target.ID,
-		a.Target.Name, column.TextOrNull(a.IP), column.TextOrNull(a.UserAgent), string(details), a.Hash, a.Personal.Salt, nil)
+		a.Target.Name, column.TextOrNull(a.IP), column.TextOrNull(a.UserAgent), details, a.Hash, a.Personal.Salt, nil)
 }
 
 const actionColumns = `id, seq, at, code, staff_id, staff_name, account_id, target_type, target_id, target_name, ip,
