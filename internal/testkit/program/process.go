@@ -105,9 +105,7 @@ func (p *Process) Signal(t testing.TB, signal os.Signal) {
 func (p *Process) Kill(t testing.TB) {
 	t.Helper()
 	p.accountedFor = true
-	if err := p.child.Signal(syscall.SIGKILL); err != nil {
-		t.Error(err)
-	}
+	p.Signal(t, syscall.SIGKILL)
 	<-p.child.Done()
 }
 
@@ -115,9 +113,7 @@ func (p *Process) Kill(t testing.TB) {
 func (p *Process) Stop(t testing.TB) (exitCode int) {
 	t.Helper()
 	p.accountedFor = true
-	if err := p.child.Signal(syscall.SIGTERM); err != nil {
-		t.Error(err)
-	}
+	p.Signal(t, syscall.SIGTERM)
 	select {
 	case <-p.child.Done():
 	case <-time.After(stopTimeout):

@@ -20,6 +20,7 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
 	"github.com/assayhq/assay/internal/testkit/child"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/need"
 )
 
@@ -132,9 +133,7 @@ func (s *Server) healthy(ctx context.Context) bool {
 // Kill ends the server as a crash does. What it has acknowledged stays.
 func (s *Server) Kill(t testing.TB) {
 	t.Helper()
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, s.Close())
 }
 
 // Close ends the server, if it runs.
@@ -153,17 +152,13 @@ func (s *Server) Close() error {
 // Signal sends a signal to the server, such as SIGSTOP.
 func (s *Server) Signal(t testing.TB, signal os.Signal) {
 	t.Helper()
-	if err := s.process.Signal(signal); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, s.process.Signal(signal))
 }
 
 // Restart starts the server again after Kill, at the same address.
 func (s *Server) Restart(t testing.TB) {
 	t.Helper()
-	if err := s.start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, s.start(t.Context()))
 }
 
 // Client returns a client of the server.
