@@ -311,7 +311,7 @@ func TestLanguages(t *testing.T) {
 	}
 	for _, d := range []*spec.Document{api.Integration(), api.Desk()} {
 		for _, op := range slices.Concat(d.Operations, d.Webhooks) {
-			if w := japanese[op.ID]; w.summary == "" || w.about == "" {
+			if w := japaneseOperations()[op.ID]; w.Summary == "" || w.About == "" {
 				t.Errorf("%s has no Japanese name or sentence", op.ID)
 			}
 		}
