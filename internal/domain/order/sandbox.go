@@ -108,9 +108,18 @@ func AfterSubmission(s *Submission) MockOutcome {
 const simulatedCount = 2 // of reasons, indexes and requests: enough to show that lists are lists
 
 var builtInReasons = map[Outcome]text.Text{
-	Authentic:      {EN: "Simulated result: all details match genuine examples", JA: "シミュレーション結果：すべての特徴が真正品と一致しています"},
-	Fake:           {EN: "Simulated result: details differ from genuine examples", JA: "シミュレーション結果：真正品と異なる特徴があります"},
-	UnableToVerify: {EN: "Simulated result: the photos do not allow a judgement", JA: "シミュレーション結果：写真からは判定できません"},
+	Authentic: {
+		EN: "Simulated result: all details match genuine examples",
+		JA: "シミュレーション結果：すべての特徴が真正品と一致しています",
+	},
+	Fake: {
+		EN: "Simulated result: details differ from genuine examples",
+		JA: "シミュレーション結果：真正品と異なる特徴があります",
+	},
+	UnableToVerify: {
+		EN: "Simulated result: the photos do not allow a judgement",
+		JA: "シミュレーション結果：写真からは判定できません",
+	},
 }
 
 func simulatedReasons(words *catalog.Snapshot, outcome Outcome) []CodedText {
