@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/enum"
 	"github.com/assayhq/assay/internal/server"
 	"github.com/assayhq/assay/internal/service"
 )
@@ -87,7 +88,7 @@ func staffCreateFlags(fs *flag.FlagSet, inv *invocation) {
 }
 
 func staffCreate(ctx context.Context, inv *invocation) error {
-	role, ok := access.ParseStaffRole(inv.role)
+	role, ok := enum.Parse(inv.role, access.StaffRoles)
 	if !ok {
 		return wrongCall("--role must be reviewer or admin")
 	}

@@ -38,7 +38,7 @@ func (n *NewKey) check(actor access.Actor, now time.Time) error {
 			p.Add("scopes", "unknown_code", "has an unknown scope")
 		}
 	}
-	if _, ok := access.ParseEnvironment(string(n.Environment)); !ok {
+	if !slices.Contains(access.Environments, n.Environment) {
 		p.Add("environment", "unknown_code", "must be test or live")
 	}
 	if n.ExpiresAt != nil && !n.ExpiresAt.After(now) {

@@ -28,7 +28,7 @@ func CheckNewStaff(email, name string, role access.StaffRole) (string, error) {
 	var p fault.Problems
 	access.CheckNameField(&p, "name", name)
 	address := access.CheckEmailField(&p, "email", email)
-	if _, ok := access.ParseStaffRole(string(role)); !ok {
+	if !slices.Contains(access.StaffRoles, role) {
 		p.Add("role", "unknown_code", "must be reviewer or admin")
 	}
 	return address, p.Err()
@@ -288,7 +288,7 @@ func (s *Service) ReactivateStaff(ctx context.Context, actor access.Actor, id st
 func (s *Service) ChangeStaffRole(
 	ctx context.Context, actor access.Actor, id string, role access.StaffRole,
 ) (*access.Staff, error) {
-	if _, ok := access.ParseStaffRole(string(role)); !ok {
+	if !slices.Contains(access.StaffRoles, role) {
 		return nil, fault.InvalidField("role", "unknown_code", "must be reviewer or admin")
 	}
 	if s.needsApproval(actor) {

@@ -3,7 +3,6 @@ package access
 import (
 	"time"
 
-	"github.com/assayhq/assay/internal/domain/enum"
 	"github.com/assayhq/assay/internal/domain/fault"
 )
 
@@ -18,9 +17,6 @@ const (
 
 // StaffRoles lists every staff role.
 var StaffRoles = []StaffRole{Reviewer, Admin}
-
-// ParseStaffRole returns the staff role named by s.
-func ParseStaffRole(s string) (StaffRole, bool) { return enum.Parse(s, StaffRoles) }
 
 // Staff is a person or a program that reviews orders. Staff belong to the service, not to an account.
 type Staff struct {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/enum"
 )
 
 func TestStaffToken(t *testing.T) {
@@ -74,12 +75,12 @@ func TestStaff(t *testing.T) {
 		}
 	})
 	t.Run("ParseRole", func(t *testing.T) {
-		for _, role := range access.StaffRoles {
-			if got, ok := access.ParseStaffRole(string(role)); !ok || got != role {
-				t.Errorf("ParseStaffRole(%q) = %q, %t", role, got, ok)
+		for _, role := range []access.StaffRole{"reviewer", "admin"} {
+			if got, ok := enum.Parse(string(role), access.StaffRoles); !ok || got != role {
+				t.Errorf("the role %q is read as %q, %t", role, got, ok)
 			}
 		}
-		if _, ok := access.ParseStaffRole("owner"); ok {
+		if _, ok := enum.Parse("owner", access.StaffRoles); ok {
 			t.Error("a role of account users passes for a staff role")
 		}
 	})
