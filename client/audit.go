@@ -95,18 +95,14 @@ func (c *Client) ListAuditEvents(ctx context.Context, q AuditQuery) (*Page[Audit
 	query := textParams("from", timestamp(q.From), "to", timestamp(q.To), "event_code", string(q.EventCode),
 		"actor_type", string(q.ActorType), "actor_id", q.ActorID, "source", string(q.Source),
 		"target_type", string(q.TargetType), "target_id", q.TargetID).page(q.Page, q.Limit)
-	return getPage[AuditEvent](ctx, c, "/audit/events", query)
+	return read[Page[AuditEvent]](ctx, c, "/audit/events", query)
 }
 
 // AllAuditEvents goes through the audit log from page q.Page on, newest first, page by page; without q.Limit it uses
 // the largest pages. Events added meanwhile are not seen, and none is seen twice on their account. An error is yielded
 // once, with a zero AuditEvent, and ends the iteration.
 func (c *Client) AllAuditEvents(ctx context.Context, q AuditQuery) iter.Seq2[AuditEvent, error] {
-	q.Limit = limitOr(q.Limit, maxAuditLimit)
-	return all(q.Page, newestFirst, func(page int) (*Page[AuditEvent], error) {
-		q.Page = page
-		return c.ListAuditEvents(ctx, q)
-	})
+	return all(ctx, c.ListAuditEvents, &q, &q.Page, &q.Limit, maxAuditLimit, newestFirst)
 }
 
 func timestamp(t time.Time) string {

@@ -20,8 +20,8 @@ func (a *balanceAnswer) missing() string {
 
 // GetBalance returns the credits that orders can be paid from.
 func (c *Client) GetBalance(ctx context.Context) (*Balance, error) {
-	var answer balanceAnswer
-	if err := c.get(ctx, "/balance", nil, &answer); err != nil {
+	answer, err := read[balanceAnswer](ctx, c, "/balance", nil)
+	if err != nil {
 		return nil, err
 	}
 	return &Balance{AvailableCredits: *answer.AvailableCredits}, nil

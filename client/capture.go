@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
 	"time"
 )
 
@@ -64,32 +63,19 @@ type CapturedPhoto struct {
 // CreateCaptureLink makes an address where a seller takes photos on a phone. The request is sent once: after an
 // ambiguous failure make another link, the lost one expires.
 func (c *Client) CreateCaptureLink(ctx context.Context, link NewCaptureLink) (*CreatedCaptureLink, error) {
-	var created CreatedCaptureLink
-	if err := c.post(ctx, "/capture_links", link, &created); err != nil {
-		return nil, err
-	}
-	return &created, nil
+	return send[CreatedCaptureLink](ctx, c, "/capture_links", link)
 }
 
 // GetCaptureLink tells how far a capture link is.
 func (c *Client) GetCaptureLink(ctx context.Context, id string) (*CaptureLink, error) {
-	segment, err := pathSegment("capture link id", id)
+	path, err := captureLinks.item(id)
 	if err != nil {
 		return nil, err
 	}
-	var link CaptureLink
-	if err := c.get(ctx, "/capture_links/"+segment, nil, &link); err != nil {
-		return nil, err
-	}
-	return &link, nil
+	return read[CaptureLink](ctx, c, path, nil)
 }
 
 // RevokeCaptureLink ends an open capture link. [CodeNotFound] means that it is not open any more.
 func (c *Client) RevokeCaptureLink(ctx context.Context, id string) error {
-	segment, err := pathSegment("capture link id", id)
-	if err != nil {
-		return err
-	}
-	_, err = c.do(ctx, request{method: http.MethodDelete, path: "/capture_links/" + segment}, nil)
-	return err
+	return c.remove(ctx, captureLinks, id)
 }

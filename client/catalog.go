@@ -132,34 +132,26 @@ func (c *Client) ListCategories(ctx context.Context, q CategoriesQuery) ([]Categ
 func (c *Client) ListBrands(ctx context.Context, q BrandsQuery) (*Page[Brand], error) {
 	query := textParams("category_code", q.CategoryCode, "search", q.Search,
 		"locale", string(q.Locale)).page(q.Page, q.Limit)
-	return getPage[Brand](ctx, c, "/catalog/brands", query)
+	return read[Page[Brand]](ctx, c, "/catalog/brands", query)
 }
 
 // AllBrands goes through the brands from page q.Page on, page by page; without q.Limit it uses the largest pages. An
 // error is yielded once, with a zero Brand, and ends the iteration.
 func (c *Client) AllBrands(ctx context.Context, q BrandsQuery) iter.Seq2[Brand, error] {
-	q.Limit = limitOr(q.Limit, maxCatalogLimit)
-	return all(q.Page, anyOrder, func(page int) (*Page[Brand], error) {
-		q.Page = page
-		return c.ListBrands(ctx, q)
-	})
+	return all(ctx, c.ListBrands, &q, &q.Page, &q.Limit, maxCatalogLimit, anyOrder)
 }
 
 // ListModels returns one page of the models of a brand in a category. [Client.AllModels] goes through all pages.
 func (c *Client) ListModels(ctx context.Context, q ModelsQuery) (*Page[Model], error) {
 	query := textParams("brand_code", q.BrandCode, "category_code", q.CategoryCode, "search", q.Search,
 		"locale", string(q.Locale)).page(q.Page, q.Limit)
-	return getPage[Model](ctx, c, "/catalog/models", query)
+	return read[Page[Model]](ctx, c, "/catalog/models", query)
 }
 
 // AllModels goes through the models from page q.Page on, page by page; without q.Limit it uses the largest pages. An
 // error is yielded once, with a zero Model, and ends the iteration.
 func (c *Client) AllModels(ctx context.Context, q ModelsQuery) iter.Seq2[Model, error] {
-	q.Limit = limitOr(q.Limit, maxCatalogLimit)
-	return all(q.Page, anyOrder, func(page int) (*Page[Model], error) {
-		q.Page = page
-		return c.ListModels(ctx, q)
-	})
+	return all(ctx, c.ListModels, &q, &q.Page, &q.Limit, maxCatalogLimit, anyOrder)
 }
 
 // ListAnswerTimes returns the answer times for a brand in a category. Only those that are available can be used; read
@@ -177,17 +169,9 @@ func (c *Client) ListPhotoIndexes(ctx context.Context, q PhotoIndexesQuery) ([]P
 }
 
 func getList[T any](ctx context.Context, c *Client, path string, query params) ([]T, error) {
-	var answer list[T]
-	if err := c.get(ctx, path, query, &answer); err != nil {
+	answer, err := read[list[T]](ctx, c, path, query)
+	if err != nil {
 		return nil, err
 	}
 	return answer.Data, nil
-}
-
-func getPage[T any](ctx context.Context, c *Client, path string, query params) (*Page[T], error) {
-	var answer Page[T]
-	if err := c.get(ctx, path, query, &answer); err != nil {
-		return nil, err
-	}
-	return &answer, nil
 }

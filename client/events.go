@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"iter"
@@ -50,18 +51,14 @@ type EventsQuery struct {
 // ListEvents returns the next events of the orders created with this API key, oldest first. Events are kept for 30
 // days; when some after the cursor are gone, the error has [CodeCursorExpired]; see [Error.OldestCursor].
 func (c *Client) ListEvents(ctx context.Context, q EventsQuery) (*EventList, error) {
-	var events EventList
-	if err := c.get(ctx, "/events", textParams("after", q.After).page(0, q.Limit), &events); err != nil {
-		return nil, err
-	}
-	return &events, nil
+	return read[EventList](ctx, c, "/events", textParams("after", q.After).page(0, q.Limit))
 }
 
 // AllEvents goes through the events after q.After until there are no more at the moment. Keep the cursor of the last
 // one that was processed: it is where to go on later. An error is yielded once, with a zero Event, and ends the
 // iteration.
 func (c *Client) AllEvents(ctx context.Context, q EventsQuery) iter.Seq2[Event, error] {
-	q.Limit = limitOr(q.Limit, maxEventsLimit)
+	q.Limit = cmp.Or(q.Limit, maxEventsLimit)
 	return func(yield func(Event, error) bool) {
 		for {
 			events, err := c.ListEvents(ctx, q)

@@ -59,9 +59,5 @@ type WebhookState struct {
 
 // GetMe returns what the API key is: its environment, account, scopes and limits, and how its webhooks do.
 func (c *Client) GetMe(ctx context.Context) (*Me, error) {
-	var me Me
-	if err := c.get(ctx, "/me", nil, &me); err != nil {
-		return nil, err
-	}
-	return &me, nil
+	return read[Me](ctx, c, "/me", nil)
 }

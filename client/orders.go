@@ -45,11 +45,7 @@ func (c *Client) CreateOrder(ctx context.Context, order CreateOrder, opts ...Cre
 	if settings.idempotent && (settings.idempotencyKey == "" || !validHeaderValue(settings.idempotencyKey)) {
 		return nil, errors.New("assay: the idempotency key is empty or not a valid header value")
 	}
-	body, err := encode(order)
-	if err != nil {
-		return nil, err
-	}
-	r := request{method: http.MethodPost, path: "/orders", body: body, contentType: contentTypeJSON}
+	r := request{method: http.MethodPost, path: "/orders", json: order}
 	if settings.idempotent {
 		r.header = map[string]string{"Idempotency-Key": settings.idempotencyKey}
 		r.repeatable = true
@@ -97,36 +93,28 @@ func (q *OrdersQuery) grows() bool {
 // ListOrders returns one page of the orders of the account in the environment of the API key, newest first.
 // [Client.AllOrders] goes through all pages.
 func (c *Client) ListOrders(ctx context.Context, q OrdersQuery) (*Page[OrderListItem], error) {
-	return getPage[OrderListItem](ctx, c, "/orders", q.params())
+	return read[Page[OrderListItem]](ctx, c, "/orders", q.params())
 }
 
 // AllOrders goes through the orders from page q.Page on, newest first, page by page; without q.Limit it uses the
 // largest pages. Orders created meanwhile are not seen, and none is seen twice on their account. An error is yielded
 // once, with a zero OrderListItem, and ends the iteration.
 func (c *Client) AllOrders(ctx context.Context, q OrdersQuery) iter.Seq2[OrderListItem, error] {
-	q.Limit = limitOr(q.Limit, maxOrdersLimit)
 	order := newestFirst
 	if !q.grows() {
 		order = anyOrder
 	}
-	return all(q.Page, order, func(page int) (*Page[OrderListItem], error) {
-		q.Page = page
-		return c.ListOrders(ctx, q)
-	})
+	return all(ctx, c.ListOrders, &q, &q.Page, &q.Limit, maxOrdersLimit, order)
 }
 
 // GetOrder returns the current state of an order. The identifier is the order's id or its external id, in plain form:
 // the client escapes it. Of several orders with one external id, the newest is returned. A [Locale] is an option.
 func (c *Client) GetOrder(ctx context.Context, idOrExternalID string, opts ...ReadOption) (*OrderDetail, error) {
-	path, err := orderPath(idOrExternalID)
+	path, err := orders.item(idOrExternalID)
 	if err != nil {
 		return nil, err
 	}
-	var order OrderDetail
-	if err := c.get(ctx, path, readParams(opts), &order); err != nil {
-		return nil, err
-	}
-	return &order, nil
+	return read[OrderDetail](ctx, c, path, readParams(opts))
 }
 
 // CanceledOrder is the answer to a cancellation.
@@ -141,15 +129,7 @@ func (o *CanceledOrder) missing() string { return firstMissing("id", o.ID, "stat
 // already, the error has [CodeOrderNotCancelable]; see [Error.OrderStatus]. The request is sent once; after an
 // ambiguous failure it can be repeated.
 func (c *Client) CancelOrder(ctx context.Context, idOrExternalID string) (*CanceledOrder, error) {
-	path, err := orderPath(idOrExternalID)
-	if err != nil {
-		return nil, err
-	}
-	var canceled CanceledOrder
-	if err := c.post(ctx, path+"/cancel", struct{}{}, &canceled); err != nil {
-		return nil, err
-	}
-	return &canceled, nil
+	return sendTo[CanceledOrder](ctx, c, orders, idOrExternalID, "/cancel", struct{}{})
 }
 
 // SimulatedState is a state that a Test order can be put into: a status or, for a completed order, its outcome.
@@ -188,18 +168,7 @@ func (o *SimulatedOrder) missing() string {
 func (c *Client) SimulateOrder(
 	ctx context.Context, idOrExternalID string, state SimulatedState,
 ) (*SimulatedOrder, error) {
-	path, err := orderPath(idOrExternalID)
-	if err != nil {
-		return nil, err
-	}
-	body := struct {
-		State SimulatedState `json:"state"`
-	}{state}
-	var moved SimulatedOrder
-	if err := c.post(ctx, path+"/simulate", body, &moved); err != nil {
-		return nil, err
-	}
-	return &moved, nil
+	return sendTo[SimulatedOrder](ctx, c, orders, idOrExternalID, "/simulate", map[string]SimulatedState{"state": state})
 }
 
 // QuoteRequest is an item to ask the price of. Zero optional fields are not sent.
@@ -225,25 +194,6 @@ func (q *Quote) missing() string { return missingData(q.AnswerTimes) }
 // GetQuote tells what an order would choose and cost now, and which photos it takes. It creates and charges nothing, so
 // that failed attempts are repeated as the retry policy says. A [Locale] is an option.
 func (c *Client) GetQuote(ctx context.Context, item QuoteRequest, opts ...ReadOption) (*Quote, error) {
-	body, err := encode(item)
-	if err != nil {
-		return nil, err
-	}
-	r := request{
-		method: http.MethodPost, path: "/quote", query: readParams(opts), body: body, contentType: contentTypeJSON,
-		repeatable: true,
-	}
-	var quote Quote
-	if _, err := c.do(ctx, r, &quote); err != nil {
-		return nil, err
-	}
-	return &quote, nil
-}
-
-func orderPath(idOrExternalID string) (string, error) {
-	segment, err := pathSegment("order identifier", idOrExternalID)
-	if err != nil {
-		return "", err
-	}
-	return "/orders/" + segment, nil
+	r := request{method: http.MethodPost, path: "/quote", query: readParams(opts), json: item, repeatable: true}
+	return answerTo[Quote](ctx, c, r)
 }

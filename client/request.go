@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // request is one API call, to be sent once or several times.
@@ -18,6 +19,7 @@ type request struct {
 	method      string
 	path        string // below the base URL, escaped
 	query       params
+	json        any       // the body before it is encoded
 	body        []byte    // sent again with each attempt
 	stream      io.Reader // instead of body; such a request cannot be repeated
 	contentType string    // of body or stream
@@ -31,34 +33,55 @@ type checkedAnswer interface {
 	missing() string
 }
 
-// get reads path into answer, with retries.
-func (c *Client) get(ctx context.Context, path string, query params, answer any) error {
-	_, err := c.do(ctx, request{method: http.MethodGet, path: path, query: query, repeatable: true}, answer)
-	return err
+// answerTo sends r as do does and returns the answer.
+func answerTo[T any](ctx context.Context, c *Client, r request) (*T, error) {
+	var answer T
+	if _, err := c.do(ctx, r, &answer); err != nil {
+		return nil, err
+	}
+	return &answer, nil
 }
 
-// post sends body as JSON once and reads the answer.
-func (c *Client) post(ctx context.Context, path string, body, answer any) error {
-	encoded, err := encode(body)
+// read returns what is at path, with retries.
+func read[T any](ctx context.Context, c *Client, path string, query params) (*T, error) {
+	return answerTo[T](ctx, c, request{method: http.MethodGet, path: path, query: query, repeatable: true})
+}
+
+// send posts body as JSON once and returns the answer.
+func send[T any](ctx context.Context, c *Client, path string, body any) (*T, error) {
+	return answerTo[T](ctx, c, request{method: http.MethodPost, path: path, json: body})
+}
+
+// sendTo is send to an action of an item.
+func sendTo[T any](ctx context.Context, c *Client, k collection, id, action string, body any) (*T, error) {
+	path, err := k.item(id)
+	if err != nil {
+		return nil, err
+	}
+	return send[T](ctx, c, path+action, body)
+}
+
+// remove deletes an item with a request that is sent once.
+func (c *Client) remove(ctx context.Context, k collection, id string) error {
+	path, err := k.item(id)
 	if err != nil {
 		return err
 	}
-	_, err = c.do(ctx, request{method: http.MethodPost, path: path, body: encoded, contentType: contentTypeJSON}, answer)
+	_, err = c.do(ctx, request{method: http.MethodDelete, path: path}, nil)
 	return err
 }
 
 const contentTypeJSON = "application/json"
 
-func encode(body any) ([]byte, error) {
-	encoded, err := json.Marshal(body)
-	if err != nil {
-		return nil, fmt.Errorf("assay: encode the request: %w", err)
-	}
-	return encoded, nil
-}
-
 // do sends r, repeats it as the retry policy says, and decodes the body of a success into answer unless that is nil.
 func (c *Client) do(ctx context.Context, r request, answer any) (http.Header, error) {
+	if r.json != nil {
+		var err error
+		if r.body, err = json.Marshal(r.json); err != nil {
+			return nil, fmt.Errorf("assay: encode the request: %w", err)
+		}
+		r.contentType = contentTypeJSON
+	}
 	unsettled := false
 	for attempt := 1; ; attempt++ {
 		header, err := c.attempt(ctx, r, attempt, answer)
@@ -139,18 +162,25 @@ func (c *Client) httpRequest(ctx context.Context, r request) (*http.Request, err
 	return req, nil
 }
 
-// pathSegment escapes an identifier for its place in a path. A dot segment is escaped too: otherwise "." and ".."
-// would be taken as steps in the path, by servers and by anything between.
-func pathSegment(what, id string) (string, error) {
+// collection is where the items of a kind are, and what an identifier of one is called.
+type collection struct{ path, identifier string }
+
+var (
+	orders       = collection{"/orders/", "order identifier"}
+	webhooks     = collection{"/webhooks/", "webhook id"}
+	captureLinks = collection{"/capture_links/", "capture link id"}
+)
+
+// item returns the path of an item. Its identifier is escaped, also a dot segment: otherwise "." and ".." would be
+// taken as steps in the path, by servers and by anything between.
+func (k collection) item(id string) (string, error) {
 	switch id {
 	case "":
-		return "", errors.New("assay: the " + what + " is empty")
-	case ".":
-		return "%2E", nil
-	case "..":
-		return "%2E%2E", nil
+		return "", errors.New("assay: the " + k.identifier + " is empty")
+	case ".", "..":
+		return k.path + strings.ReplaceAll(id, ".", "%2E"), nil
 	}
-	return url.PathEscape(id), nil
+	return k.path + url.PathEscape(id), nil
 }
 
 // params is a query string in the making. Zero values are left out.

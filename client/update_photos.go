@@ -42,13 +42,5 @@ func (r *UpdatePhotosResult) missing() string {
 func (c *Client) SubmitUpdatePhotos(
 	ctx context.Context, idOrExternalID string, update UpdatePhotos,
 ) (*UpdatePhotosResult, error) {
-	path, err := orderPath(idOrExternalID)
-	if err != nil {
-		return nil, err
-	}
-	var result UpdatePhotosResult
-	if err := c.post(ctx, path+"/update_photos", update, &result); err != nil {
-		return nil, err
-	}
-	return &result, nil
+	return sendTo[UpdatePhotosResult](ctx, c, orders, idOrExternalID, "/update_photos", update)
 }

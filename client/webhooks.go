@@ -88,11 +88,7 @@ func (w *CreatedWebhook) missing() string { return firstMissing("id", w.ID) }
 // Register endpoints before creating orders, or events are missed. An endpoint can be paused and its secret rotated;
 // for anything else delete it and create another.
 func (c *Client) CreateWebhook(ctx context.Context, webhook CreateWebhook) (*CreatedWebhook, error) {
-	var created CreatedWebhook
-	if err := c.post(ctx, "/webhooks", webhook, &created); err != nil {
-		return nil, err
-	}
-	return &created, nil
+	return send[CreatedWebhook](ctx, c, "/webhooks", webhook)
 }
 
 // ListWebhooks returns the endpoints of the API key, newest first.
@@ -103,12 +99,7 @@ func (c *Client) ListWebhooks(ctx context.Context) ([]Webhook, error) {
 // DeleteWebhook deletes an endpoint and drops its pending deliveries. The request is sent once; after an ambiguous
 // failure it can be repeated, and [CodeNotFound] then means that the endpoint is already deleted.
 func (c *Client) DeleteWebhook(ctx context.Context, id string) error {
-	segment, err := pathSegment("webhook id", id)
-	if err != nil {
-		return err
-	}
-	_, err = c.do(ctx, request{method: http.MethodDelete, path: "/webhooks/" + segment}, nil)
-	return err
+	return c.remove(ctx, webhooks, id)
 }
 
 // PauseWebhook makes the deliveries to an endpoint wait, for at most 7 days; [Client.ResumeWebhook] lets them go on,
@@ -123,20 +114,12 @@ func (c *Client) ResumeWebhook(ctx context.Context, id string) (*Webhook, error)
 }
 
 func (c *Client) setPaused(ctx context.Context, id string, paused bool) (*Webhook, error) {
-	segment, err := pathSegment("webhook id", id)
+	path, err := webhooks.item(id)
 	if err != nil {
 		return nil, err
 	}
-	body, err := encode(map[string]bool{"paused": paused})
-	if err != nil {
-		return nil, err
-	}
-	r := request{method: http.MethodPatch, path: "/webhooks/" + segment, body: body, contentType: contentTypeJSON}
-	var webhook Webhook
-	if _, err := c.do(ctx, r, &webhook); err != nil {
-		return nil, err
-	}
-	return &webhook, nil
+	r := request{method: http.MethodPatch, path: path, json: map[string]bool{"paused": paused}}
+	return answerTo[Webhook](ctx, c, r)
 }
 
 // RotatedSecret is the new signing secret of an endpoint.
@@ -154,13 +137,5 @@ func (r *RotatedSecret) missing() string {
 // [ParseWebhook] or [WebhookHandler] accept deliveries with either secret until PreviousValidUntil. The request is sent
 // once; after an ambiguous failure rotate again.
 func (c *Client) RotateWebhookSecret(ctx context.Context, id string) (*RotatedSecret, error) {
-	segment, err := pathSegment("webhook id", id)
-	if err != nil {
-		return nil, err
-	}
-	var rotated RotatedSecret
-	if err := c.post(ctx, "/webhooks/"+segment+"/rotate_secret", struct{}{}, &rotated); err != nil {
-		return nil, err
-	}
-	return &rotated, nil
+	return sendTo[RotatedSecret](ctx, c, webhooks, id, "/rotate_secret", struct{}{})
 }
