@@ -29,6 +29,14 @@ func newMemory() (*clock, *Memory) {
 	return c, NewMemory(c.now)
 }
 
+// spentMemory has counted a request of the key, which is all that a limit of 1 allows.
+func spentMemory(t *testing.T) (*clock, *Memory) {
+	t.Helper()
+	c, m := newMemory()
+	take(t, m, "key", Read, 1)
+	return c, m
+}
+
 // held returns the number of windows in memory.
 func (m *Memory) held() int {
 	n := 0
@@ -88,8 +96,7 @@ func TestMemory(t *testing.T) {
 
 	t.Run("RefusalsDoNotExtend", func(t *testing.T) {
 		t.Parallel()
-		c, m := newMemory()
-		take(t, m, "key", Read, 1)
+		c, m := spentMemory(t)
 		for i := range 59 {
 			c.advance(time.Second)
 			want(t, take(t, m, "key", Read, 1), Decision{Limit: 1, RetryAfter: Window - time.Duration(i+1)*time.Second})
@@ -100,8 +107,7 @@ func TestMemory(t *testing.T) {
 
 	t.Run("NewWindowStartsAtItsOwnFirstRequest", func(t *testing.T) {
 		t.Parallel()
-		c, m := newMemory()
-		take(t, m, "key", Read, 1)
+		c, m := spentMemory(t)
 		c.advance(100 * time.Second)
 		take(t, m, "key", Read, 1)
 		c.advance(30 * time.Second)
@@ -140,8 +146,7 @@ func TestMemory(t *testing.T) {
 
 	t.Run("ClockSetBack", func(t *testing.T) {
 		t.Parallel()
-		c, m := newMemory()
-		take(t, m, "key", Read, 1)
+		c, m := spentMemory(t)
 		c.advance(-time.Hour)
 		want(t, take(t, m, "key", Read, 1), Decision{Allowed: true, Limit: 1})
 		want(t, take(t, m, "key", Read, 1), Decision{Limit: 1, RetryAfter: Window})

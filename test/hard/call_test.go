@@ -18,6 +18,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/assayhq/assay/internal/testkit/expect"
 )
 
 const (
@@ -147,10 +149,8 @@ func photoForm(content []byte) (body []byte, contentType string) {
 type tally struct {
 	mu     sync.Mutex
 	counts map[string]int
-	wrong  []string
+	wrong  expect.Problems
 }
-
-const wrongKept = 20
 
 // count takes an answer into account. Conflicts (409) are answers like others where several act at once; no answer is
 // one of a node that is broken.
@@ -167,8 +167,8 @@ func (c *tally) count(r *request, a *answer, broken bool) {
 	c.counts[kind]++
 	ok := (a.err != nil && broken) || a.done() || a.status == http.StatusConflict ||
 		(a.status == http.StatusServiceUnavailable && a.header.Get("Retry-After") != "")
-	if !ok && len(c.wrong) < wrongKept {
-		c.wrong = append(c.wrong, fmt.Sprintf("%s %s: %s", r.method, r.path, a))
+	if !ok {
+		c.wrong.Add("%s %s: %s", r.method, r.path, a)
 	}
 }
 
@@ -193,11 +193,7 @@ func (c *tally) of(kind string) int {
 // report fails the test for every answer that must not be.
 func (c *tally) report(t testing.TB) {
 	t.Helper()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, w := range c.wrong {
-		t.Errorf("an answer that must not be: %s", w)
-	}
+	c.wrong.Report(t, "an answer that must not be")
 }
 
 // metric returns the sum of a metric over its labels, at an operations listener.

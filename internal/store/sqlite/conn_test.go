@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/assayhq/assay/internal/testkit/expect"
 )
 
 // TestConn_Statements checks that a connection keeps a bounded number of statements.
@@ -28,15 +30,11 @@ func TestOpen_Missing(t *testing.T) {
 
 // TestUnnamed checks that only parameters in their order lose their names.
 func TestUnnamed(t *testing.T) {
-	for text, want := range map[string]string{
+	expect.Results(t, Unnamed, map[string]string{
 		"SELECT 1":            "SELECT 1",
 		"SELECT $1, $2":       "SELECT ?, ?",
 		"SELECT $2, $1":       "SELECT $2, $1",
 		"SELECT $1, $1":       "SELECT $1, $1",
 		"SELECT $1, $2 + $10": "SELECT $1, $2 + $10",
-	} {
-		if got := Unnamed(text); got != want {
-			t.Errorf("%s: got %s, want %s", text, got, want)
-		}
-	}
+	})
 }

@@ -3,7 +3,6 @@ package receiver
 
 import (
 	"crypto/tls"
-	"fmt"
 	"hash/fnv"
 	"io"
 	"log"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/client"
+	"github.com/assayhq/assay/internal/testkit/expect"
 	"github.com/assayhq/assay/internal/testkit/must"
 )
 
@@ -39,11 +39,8 @@ type Receiver struct {
 	secrets    map[string]string   // by path
 	deliveries map[string]*Arrival // by delivery id
 	orders     map[string][]string // order id and event → delivery ids
-	problems   []string
+	problems   expect.Problems
 }
-
-// problemsKept is how many problems are reported at most.
-const problemsKept = 20
 
 // Start listens at an address of this machine, with a certificate of its own.
 func Start(t *testing.T, address string) *Receiver {
@@ -96,24 +93,19 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 func (r *Receiver) take(req *http.Request, body []byte) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	problem := func(format string, args ...any) {
-		if len(r.problems) < problemsKept {
-			r.problems = append(r.problems, fmt.Sprintf(format, args...))
-		}
-	}
 	header := req.Header
 	if err := client.VerifySignature(r.secrets[req.URL.Path], header.Get(client.HeaderTimestamp),
 		header.Get(client.HeaderSignature), body, r.Tolerance, time.Now()); err != nil {
-		problem("signature: %v", err)
+		r.problems.Add("signature: %v", err)
 	}
 	d, err := client.DecodeWebhook(body)
 	if err != nil {
-		problem("body: %v", err)
+		r.problems.Add("body: %v", err)
 		return true
 	}
 	id := header.Get(client.HeaderDeliveryID)
 	if d.DeliveryID != id || string(d.Event) != header.Get(client.HeaderEvent) {
-		problem("headers %v of body %s", header, body)
+		r.problems.Add("headers %v of body %s", header, body)
 	}
 	a := r.deliveries[id]
 	if a == nil {
@@ -125,7 +117,7 @@ func (r *Receiver) take(req *http.Request, body []byte) bool {
 	a.Count++
 	a.Last = time.Now()
 	if a.Body != string(body) {
-		problem("delivery %s has two bodies:\n%s\n%s", id, a.Body, body)
+		r.problems.Add("delivery %s has two bodies:\n%s\n%s", id, a.Body, body)
 	}
 	if a.Acknowledged {
 		a.Again++
@@ -176,9 +168,5 @@ func (r *Receiver) Arrivals() map[string]Arrival {
 // Report fails the test for every delivery that is not as it has to be.
 func (r *Receiver) Report(t testing.TB) {
 	t.Helper()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, p := range r.problems {
-		t.Errorf("a delivery: %s", p)
-	}
+	r.problems.Report(t, "a delivery")
 }
