@@ -58,12 +58,18 @@ type bare struct {
 	*server
 }
 
-func (s *suite) startBare(ctx context.Context) (*bare, error) {
+// launchBesideBare is launchFilled with a bare server beside it.
+func (s *suite) launchBesideBare(ctx context.Context, e engine, w stock) (*shop, *bare, error) {
+	launched, err := s.launchFilled(ctx, e, w)
+	if err != nil {
+		return nil, nil, err
+	}
 	running, err := s.startRole(ctx, "bare")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return &bare{running}, nil
+	s.later(running.close)
+	return launched, &bare{running}, nil
 }
 
 // mirror makes the server answer the requests of a load as its target did.

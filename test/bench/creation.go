@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 )
@@ -14,13 +13,11 @@ const (
 
 // creations compares the creation of Live orders, each with its own external id and idempotency key, on disk before the
 // answer, with PocketBase creating one record and with a bare loop of the statements that the program itself runs.
-func creations(ctx context.Context, s *suite) (err error) {
+func creations(ctx context.Context, s *suite) error {
 	i, err := s.install(ctx, sqlite, severalAccounts)
 	if err != nil {
 		return err
 	}
-	var started []interface{ close() error }
-	defer func() { err = errors.Join(err, closeAll(started), i.remove()) }()
 	if err := i.fill(ctx, mostlyEnded(s.few)); err != nil {
 		return err
 	}
@@ -32,21 +29,19 @@ func creations(ctx context.Context, s *suite) (err error) {
 	if err := run(ctx, "cp", "--reflink=auto", i.target(), copied); err != nil {
 		return err
 	}
-	shop, err := i.start(ctx)
+	shop, err := i.launch(ctx)
 	if err != nil {
 		return err
 	}
-	started = append(started, shop.server)
 	loop, err := s.startRole(ctx, "loop", traceVariable+"="+trace, databaseVariable+"="+copied)
 	if err != nil {
 		return err
 	}
-	started = append(started, loop)
+	s.later(loop.close)
 	other, err := s.startPeer(ctx)
 	if err != nil {
 		return err
 	}
-	started = append(started, other)
 
 	one, err := shop.creation(ctx, 1)
 	if err != nil {

@@ -51,10 +51,7 @@ func (s *suite) filled(ctx context.Context, e engine, w stock) (*installation, e
 		if err != nil {
 			return nil, err
 		}
-		if err := i.fill(ctx, w); err != nil {
-			return nil, errors.Join(err, i.remove())
-		}
-		return i, nil
+		return i, i.fill(ctx, w)
 	}
 	version, err := schemaVersion(ctx)
 	if err != nil {
@@ -63,6 +60,7 @@ func (s *suite) filled(ctx context.Context, e engine, w stock) (*installation, e
 	folder := filepath.Join(s.cache, version, fmt.Sprintf("%s-%d", w.name, w.orders))
 	notes := filepath.Join(folder, "known.json")
 	i := &installation{suite: s, folder: folder}
+	s.later(i.remove)
 	if text, err := os.ReadFile(notes); err == nil {
 		if err := json.Unmarshal(text, &i.known); err != nil {
 			return nil, err
@@ -75,7 +73,7 @@ func (s *suite) filled(ctx context.Context, e engine, w stock) (*installation, e
 	}
 	began := time.Now()
 	if err := fresh.fill(ctx, w); err != nil {
-		return nil, errors.Join(err, fresh.remove())
+		return nil, err
 	}
 	fmt.Fprintf(os.Stderr, "        filled %s with %d orders in %s\n", e, w.orders, time.Since(began).Round(time.Second))
 	i.known = fresh.known
@@ -260,10 +258,7 @@ func (s *shop) drafts(ctx context.Context, account, count int) ([]client.CreateO
 		all[n] = client.CreateOrder{BrandCode: "chanel", CategoryCode: "bags"}
 		var files []client.File
 		for _, code := range requiredPhotos {
-			photo, err := smallPhoto(fmt.Sprintf("%d %d %s", account, n, code))
-			if err != nil {
-				return err
-			}
+			photo := smallPhoto(fmt.Sprintf("%d %d %s", account, n, code))
 			files = append(files, client.File{Name: code + ".png", Content: photo})
 		}
 		results, err := c.UploadPhotos(ctx, files...)

@@ -30,9 +30,8 @@ const (
 
 // flow measures whole orders: three photos of 12 megapixels that nobody has uploaded before, the creation, the claim
 // and the verdict of a reviewer at the desk, the certificate, the signed webhook, and the images that the desk shows.
-func flow(ctx context.Context, s *suite) (err error) {
-	inbox := newReceiver()
-	defer inbox.Close()
+func flow(ctx context.Context, s *suite) error {
+	inbox := s.newReceiver()
 	settings, err := inbox.settings(s.folder)
 	if err != nil {
 		return err
@@ -41,7 +40,6 @@ func flow(ctx context.Context, s *suite) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, shop.close()) }()
 	c, err := shop.client(shop.Accounts[0].Live)
 	if err != nil {
 		return err

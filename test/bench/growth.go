@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 )
@@ -22,15 +21,15 @@ func (o *growthOperation) at(orders int) string {
 
 var growthOperations = []growthOperation{
 	{"GET /orders/{id}", func(ctx context.Context, s *shop) (*target, error) { return s.details(ctx) }},
-	{"GET /orders, page 1", func(ctx context.Context, s *shop) (*target, error) { return s.list(ctx, 1) }},
+	{"GET /orders, page 1", func(ctx context.Context, s *shop) (*target, error) { return s.get(ctx, orderPage(1)) }},
 	{"GET /orders, last page", func(ctx context.Context, s *shop) (*target, error) {
-		return s.list(ctx, s.Orders/pageLimit)
+		return s.get(ctx, orderPage(s.Orders/pageLimit))
 	}},
 	{"POST /orders", func(ctx context.Context, s *shop) (*target, error) { return s.creation(ctx, 1) }},
 }
 
 // growth checks that nothing costs more among more orders: the same request takes its time among few, many and most.
-func growth(ctx context.Context, s *suite) (err error) {
+func growth(ctx context.Context, s *suite) error {
 	sizes := []int{s.few}
 	for _, size := range []int{s.many, s.most} {
 		if size > 0 && slices.ContainsFunc(growthOperations, func(o growthOperation) bool { return s.wanted(o.at(size)) }) {
@@ -38,7 +37,6 @@ func growth(ctx context.Context, s *suite) (err error) {
 		}
 	}
 	var shops []*shop
-	defer func() { err = errors.Join(err, closeAll(shops)) }()
 	for _, size := range sizes {
 		running, err := s.launchFilled(ctx, sqlite, mostlyEnded(size))
 		if err != nil {

@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -79,26 +78,24 @@ type known struct {
 }
 
 // install creates an installation with the demo catalog and accounts. Durability is as in production: synchronous=FULL,
-// fsync on.
+// fsync on. It is removed at the end of the part.
 func (s *suite) install(ctx context.Context, e engine, accounts int, settings ...string) (*installation, error) {
 	folder, err := os.MkdirTemp(s.folder, "installation-")
 	if err != nil {
 		return nil, err
 	}
 	i := &installation{suite: s, folder: folder, settings: settings}
+	s.later(i.remove)
 	if e == postgres {
 		if i.database, err = pgtest.Launch("fsync=on", "full_page_writes=on", "shared_buffers=256MB",
 			sqltrace.PostgresSettings); err != nil {
 			return nil, err
 		}
 		if i.dsn, err = i.database.Database(); err != nil {
-			return nil, errors.Join(err, i.remove())
+			return nil, err
 		}
 	}
-	if err := i.populate(ctx, accounts); err != nil {
-		return nil, errors.Join(err, i.remove())
-	}
-	return i, nil
+	return i, i.populate(ctx, accounts)
 }
 
 // environment returns the settings of the program.
@@ -203,12 +200,13 @@ func (i *installation) start(ctx context.Context) (*shop, error) {
 	return &shop{i, running}, nil
 }
 
-// launch is start, after which the installation is removed when that fails.
+// launch starts the program until the end of the part.
 func (i *installation) launch(ctx context.Context) (*shop, error) {
 	running, err := i.start(ctx)
 	if err != nil {
-		return nil, errors.Join(err, i.remove())
+		return nil, err
 	}
+	i.suite.later(running.server.close)
 	return running, nil
 }
 
@@ -231,10 +229,7 @@ func (s *suite) launchFilled(ctx context.Context, e engine, w stock) (*shop, err
 	if err != nil {
 		return nil, err
 	}
-	if err := launched.server.untilIdle(); err != nil {
-		return nil, errors.Join(err, launched.close())
-	}
-	return launched, nil
+	return launched, launched.server.untilIdle()
 }
 
 // catchUp runs the program until it is idle.
@@ -269,14 +264,6 @@ func (s *server) untilIdle() error {
 		}
 	}
 	return fmt.Errorf("the program is not idle after %s", idleWait)
-}
-
-// close ends the program and removes the installation. It may be called for nil.
-func (s *shop) close() error {
-	if s == nil {
-		return nil
-	}
-	return errors.Join(s.server.close(), s.remove())
 }
 
 func (s *shop) url(path string) string { return "http://" + s.server.http + path }
@@ -324,12 +311,4 @@ func startServer(ctx context.Context, cmd *exec.Cmd, logFile string) (*server, e
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
-}
-
-// closeAll closes what was started, the last first.
-func closeAll[C interface{ close() error }](all []C) (err error) {
-	for _, one := range slices.Backward(all) {
-		err = errors.Join(err, one.close())
-	}
-	return err
 }

@@ -82,7 +82,8 @@ type suite struct {
 	profiles string // folder for CPU profiles; empty: none
 	report   *report
 
-	pgbenchRuns int // so far: no two make the same values
+	started     []func() error // ends what was started, in the order of the starts
+	pgbenchRuns int            // so far: no two make the same values
 }
 
 // step is a family of figures.
@@ -160,7 +161,7 @@ func bench(ctx context.Context) (err error) {
 		if !s.anyWanted(step.figures) {
 			continue
 		}
-		if err := step.run(ctx, s); err != nil {
+		if err := s.thenClose(func() error { return step.run(ctx, s) }); err != nil {
 			s.report.print(os.Stdout) // what was measured so far
 			return fmt.Errorf("%s…: %w", strings.TrimRight(step.figures[0], ": "), err)
 		}
@@ -176,6 +177,20 @@ func bench(ctx context.Context) (err error) {
 	if s.report.missed() > 0 && !*reportOnly {
 		err = errors.Join(err, errMissed)
 	}
+	return err
+}
+
+// later calls end when the part is over that thenClose runs.
+func (s *suite) later(end func() error) { s.started = append(s.started, end) }
+
+// thenClose runs a part and ends what it has started, the last first.
+func (s *suite) thenClose(part func() error) error {
+	before := len(s.started)
+	err := part()
+	for _, end := range slices.Backward(s.started[before:]) {
+		err = errors.Join(err, end())
+	}
+	s.started = s.started[:before]
 	return err
 }
 

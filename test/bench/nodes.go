@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -22,12 +21,11 @@ const (
 // twoNodes compares details read from two nodes with details read from one of them, with as many clients. Where there
 // are cores for it, each node has one, and two do more; else both share what there is with PostgreSQL and the load, and
 // only what an answer costs can be compared.
-func twoNodes(ctx context.Context, s *suite) (err error) {
+func twoNodes(ctx context.Context, s *suite) error {
 	first, err := s.filled(ctx, postgres, mostlyEnded(s.postgres))
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, first.remove()) }()
 	second := *first
 	if second.folder, err = os.MkdirTemp(s.folder, "installation-"); err != nil {
 		return err
@@ -38,11 +36,10 @@ func twoNodes(ctx context.Context, s *suite) (err error) {
 		if pinned {
 			i.core = strconv.Itoa(n)
 		}
-		node, err := i.start(ctx)
+		node, err := i.launch(ctx)
 		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, node.server.close()) }()
 		load, err := node.details(ctx)
 		if err != nil {
 			return err

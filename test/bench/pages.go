@@ -108,20 +108,15 @@ func pages(ctx context.Context, s *suite) error {
 		if len(wanted) == 0 {
 			continue
 		}
-		if err := s.pagesOn(ctx, e, wanted); err != nil {
+		if err := s.thenClose(func() error { return s.pagesOn(ctx, e, wanted) }); err != nil {
 			return fmt.Errorf("%s: %w", e, err)
 		}
 	}
 	return nil
 }
 
-func (s *suite) pagesOn(ctx context.Context, e engine, wanted []pageCost) (err error) {
+func (s *suite) pagesOn(ctx context.Context, e engine, wanted []pageCost) error {
 	shops := make(map[string]*signedInShop)
-	defer func() {
-		for _, shop := range shops {
-			err = errors.Join(err, shop.close())
-		}
-	}()
 	for name, w := range s.pageStocks(e) {
 		if name == "few" || slices.ContainsFunc(wanted, func(c pageCost) bool { return c.in == name }) {
 			shop := new(signedInShop)
@@ -179,8 +174,6 @@ func (s *signedInShop) open(ctx context.Context, suite *suite, e engine, w stock
 		"{key}", owner.Live.ID, "{from}", day(20), "{to}", day(19))
 	return err
 }
-
-func (s *signedInShop) close() error { return s.shop.close() }
 
 // request returns a request for a path.
 func (s *signedInShop) request(c *pageCost, path string) *pageRequest {

@@ -22,7 +22,7 @@ const (
 	peerRecords = 2_000 // to be viewed
 )
 
-// startPeer builds and starts PocketBase on an empty folder.
+// startPeer builds and starts PocketBase on an empty folder, until the end of the part.
 func (s *suite) startPeer(ctx context.Context) (*peer, error) {
 	root, err := moduleFolder(ctx)
 	if err != nil {
@@ -49,6 +49,7 @@ func (s *suite) startPeer(ctx context.Context) (*peer, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.later(running.close)
 	p := &peer{running}
 	for deadline := time.Now().Add(20 * time.Second); ; { // it says that it listens just before it does
 		if _, err = exchange(ctx, http.MethodGet, "http://"+address+"/api/health", nil, nil); err == nil {
@@ -79,8 +80,12 @@ func (p *peer) creations(drafts []client.CreateOrder) (*target, error) {
 	return newTarget(p.server, http.MethodPost, []string{recordsPath}, jsonHeader(), bodies, http.StatusOK), nil
 }
 
-// views creates records and returns a load of viewing them.
-func (p *peer) views(ctx context.Context) (*target, error) {
+// peerViews starts PocketBase, creates records and returns a load of viewing them.
+func (s *suite) peerViews(ctx context.Context) (*target, error) {
+	p, err := s.startPeer(ctx)
+	if err != nil {
+		return nil, err
+	}
 	draft := client.CreateOrder{BrandCode: "chanel", CategoryCode: "bags"}
 	for _, code := range requiredPhotos {
 		draft.Photos = append(draft.Photos, client.OrderPhoto{

@@ -33,7 +33,7 @@ func postgresFigures(ctx context.Context, s *suite) error {
 		if !s.anyWanted(f.names) {
 			continue
 		}
-		if err := f.run(ctx, s); err != nil {
+		if err := s.thenClose(func() error { return f.run(ctx, s) }); err != nil {
 			return err
 		}
 	}
@@ -41,12 +41,11 @@ func postgresFigures(ctx context.Context, s *suite) error {
 }
 
 // postgresCreations compares creations for one account and for many, with a delay of the network.
-func postgresCreations(ctx context.Context, s *suite) (err error) {
+func postgresCreations(ctx context.Context, s *suite) error {
 	i, err := s.install(ctx, postgres, s.accounts)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, i.remove()) }()
 	replays, err := i.creationReplays(ctx)
 	if err != nil {
 		return err
@@ -59,7 +58,7 @@ func postgresCreations(ctx context.Context, s *suite) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, proxy.close()) }()
+	s.later(proxy.close)
 	if base, err = proxy.dsn(base); err != nil {
 		return err
 	}
@@ -67,11 +66,10 @@ func postgresCreations(ctx context.Context, s *suite) (err error) {
 	if i.dsn, err = proxy.dsn(direct); err != nil {
 		return err
 	}
-	running, err := i.start(ctx)
+	running, err := i.launch(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, running.server.close()) }()
 
 	for _, f := range []struct {
 		accounts int
@@ -174,12 +172,11 @@ func (i *installation) copyDatabase(ctx context.Context) (string, error) {
 }
 
 // postgresReads compares the detail with pgbench, and reads with a bare handler.
-func postgresReads(ctx context.Context, s *suite) (err error) {
-	shop, err := s.launchFilled(ctx, postgres, mostlyEnded(s.postgres))
+func postgresReads(ctx context.Context, s *suite) error {
+	shop, plain, err := s.launchBesideBare(ctx, postgres, mostlyEnded(s.postgres))
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, shop.close()) }()
 	details, err := shop.details(ctx)
 	if err != nil {
 		return err
@@ -199,11 +196,6 @@ func postgresReads(ctx context.Context, s *suite) (err error) {
 	if err != nil {
 		return err
 	}
-	plain, err := s.startBare(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, plain.close()) }()
 	same, err := plain.mirror(ctx, details)
 	if err != nil {
 		return err
@@ -222,12 +214,13 @@ func postgresReads(ctx context.Context, s *suite) (err error) {
 	if err := s.saveProfile(ctx, details, postgresName+detailName+": pgbench"+among); err != nil {
 		return err
 	}
-	for _, path := range []string{fmt.Sprintf("/orders?page=1&limit=%d", pageLimit), "/catalog/brands"} {
-		load, err := shop.get(ctx, prefix+path)
+	for _, path := range []string{orderPage(1), brandsPath} {
+		load, err := shop.get(ctx, path)
 		if err != nil {
 			return err
 		}
-		name := fmt.Sprintf("%s%s %s", postgresName, http.MethodGet, strings.SplitN(path, "?", 2)[0])
+		shown, _, _ := strings.Cut(strings.TrimPrefix(path, prefix), "?")
+		name := fmt.Sprintf("%s%s %s", postgresName, http.MethodGet, shown)
 		if !s.wanted(name) {
 			continue
 		}

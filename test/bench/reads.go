@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 )
 
@@ -19,51 +18,38 @@ const (
 
 // reads compares single reads, among many orders with distinct facts, with a bare handler that sends the same bytes,
 // and the detail with PocketBase viewing one record.
-func reads(ctx context.Context, s *suite) (err error) {
-	shop, err := s.launchFilled(ctx, sqlite, mostlyEnded(s.many))
+func reads(ctx context.Context, s *suite) error {
+	shop, plain, err := s.launchBesideBare(ctx, sqlite, mostlyEnded(s.many))
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, shop.close()) }()
-	plain, err := s.startBare(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, plain.close()) }()
 	among := fmt.Sprintf(", %s orders", count(s.many))
 
 	if s.wanted(detailName+among) || s.wanted(viewName+among) {
-		if err := s.detail(ctx, shop, plain, among); err != nil {
+		if err := s.thenClose(func() error { return s.detail(ctx, shop, plain, among) }); err != nil {
 			return err
 		}
 	}
 	deep := min(50_000, s.many/pageLimit)
-	first, err := shop.list(ctx, 1)
-	if err != nil {
-		return err
-	}
-	last, err := shop.list(ctx, deep)
-	if err != nil {
-		return err
-	}
-	brands, err := shop.get(ctx, prefix+"/catalog/brands")
-	if err != nil {
-		return err
-	}
-	deepName := fmt.Sprintf("%s %s", deepListName, count(deep)) + among
-	for _, f := range []struct {
-		name string
-		load *target
-		goal goal
+	figures := []struct {
+		name, path string
+		goal       goal
 	}{
-		{listName + among, first, atLeast(0.40)},
-		{deepName, last, atLeast(0.40)},
-		{brandsName, brands, atLeast(0.75)},
-	} {
+		{listName + among, orderPage(1), atLeast(0.40)},
+		{fmt.Sprintf("%s %s", deepListName, count(deep)) + among, orderPage(deep), atLeast(0.40)},
+		{brandsName, brandsPath, atLeast(0.75)},
+	}
+	loads := make([]*target, len(figures))
+	for n, f := range figures {
+		if loads[n], err = shop.get(ctx, f.path); err != nil {
+			return err
+		}
+	}
+	for n, f := range figures {
 		if !s.wanted(f.name) {
 			continue
 		}
-		if err := s.compareWithBare(ctx, f.name, f.goal, f.load, plain); err != nil {
+		if err := s.compareWithBare(ctx, f.name, f.goal, loads[n], plain); err != nil {
 			return err
 		}
 	}
@@ -71,7 +57,7 @@ func reads(ctx context.Context, s *suite) (err error) {
 	if !s.wanted(name) {
 		return nil
 	}
-	a, b := last.side(deepListName), first.side("page 1")
+	a, b := loads[1].side(deepListName), loads[0].side("page 1")
 	if err := s.interleave(ctx, a, b); err != nil {
 		return err
 	}
@@ -94,7 +80,7 @@ func (s *suite) compareWithBare(ctx context.Context, name string, g goal, t *tar
 }
 
 // detail compares details with both bases in one go.
-func (s *suite) detail(ctx context.Context, shop *shop, plain *bare, among string) (err error) {
+func (s *suite) detail(ctx context.Context, shop *shop, plain *bare, among string) error {
 	details, err := shop.details(ctx)
 	if err != nil {
 		return err
@@ -103,12 +89,7 @@ func (s *suite) detail(ctx context.Context, shop *shop, plain *bare, among strin
 	if err != nil {
 		return err
 	}
-	other, err := s.startPeer(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, other.close()) }()
-	records, err := other.views(ctx)
+	records, err := s.peerViews(ctx)
 	if err != nil {
 		return err
 	}

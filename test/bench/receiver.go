@@ -34,13 +34,15 @@ type receiver struct {
 	refused error
 }
 
-func newReceiver() *receiver {
+// newReceiver starts a receiver until the end of the part.
+func (s *suite) newReceiver() *receiver {
 	r := &receiver{arrived: make(chan time.Time, 1), waiting: make(map[string]chan struct{})}
 	r.hang()
 	r.Server = httptest.NewUnstartedServer(http.HandlerFunc(r.receive))
 	r.EnableHTTP2 = true
 	r.Config.ErrorLog = log.New(io.Discard, "", 0)
 	r.StartTLS()
+	s.later(func() error { r.Close(); return nil })
 	return r
 }
 

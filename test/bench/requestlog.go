@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 )
 
 const (
@@ -11,22 +10,20 @@ const (
 )
 
 // requestLog measures what it costs to record requests: the same loads on two installations, of which one does not.
-func requestLog(ctx context.Context, s *suite) (err error) {
+func requestLog(ctx context.Context, s *suite) error {
 	on, err := s.launchFresh(ctx, sqlite)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, on.close()) }()
 	off, err := s.launchFresh(ctx, sqlite, "ASSAY_REQUEST_LOG_RETENTION=0")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, off.close()) }()
 	for _, f := range []struct {
 		name, unit string
 		load       func(*shop) (*target, error)
 	}{
-		{brandsName, requestUnit, func(x *shop) (*target, error) { return x.get(ctx, prefix+"/catalog/brands") }},
+		{brandsName, requestUnit, func(x *shop) (*target, error) { return x.get(ctx, brandsPath) }},
 		{"GET /balance", requestUnit, func(x *shop) (*target, error) { return x.get(ctx, prefix+"/balance") }},
 		{createName, "orders/s", func(x *shop) (*target, error) { return x.creation(ctx, 1) }},
 	} {
@@ -34,20 +31,19 @@ func requestLog(ctx context.Context, s *suite) (err error) {
 		if !s.wanted(name) {
 			continue
 		}
-		recorded, err := f.load(on)
-		if err != nil {
-			return err
+		loads := make([]*target, 2)
+		for n, shop := range []*shop{on, off} {
+			var err error
+			if loads[n], err = f.load(shop); err != nil {
+				return err
+			}
 		}
-		base, err := f.load(off)
-		if err != nil {
-			return err
-		}
-		a, b := recorded.side(name), base.side(withoutLog)
+		a, b := loads[0].side(name), loads[1].side(withoutLog)
 		if err := s.interleave(ctx, a, b); err != nil {
 			return err
 		}
 		s.rates(name, f.unit, atLeast(0.97), a, b)
-		if err := s.saveProfile(ctx, recorded, name); err != nil {
+		if err := s.saveProfile(ctx, loads[0], name); err != nil {
 			return err
 		}
 	}

@@ -5,8 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"image"
-	"image/png"
 	"io"
 	"net/http"
 
@@ -17,12 +15,8 @@ import (
 var requiredPhotos = []string{"overall-picture", "brand-stamp", "serial-number"}
 
 // smallPhoto returns a small photo that differs from all others by its mark.
-func smallPhoto(mark string) (io.Reader, error) {
-	var picture bytes.Buffer
-	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 8, 8))); err != nil {
-		return nil, err
-	}
-	return bytes.NewReader(pictures.PadPNG(picture.Bytes(), 0, mark)), nil
+func smallPhoto(mark string) io.Reader {
+	return bytes.NewReader(pictures.PadPNG(pictures.GrayPNG(8, 8), 0, mark))
 }
 
 // exchange sends a request that is answered with 200 and returns the response body.
@@ -95,11 +89,14 @@ func (s *shop) details(ctx context.Context) (*target, error) {
 	return t, t.learn(ctx)
 }
 
-const pageLimit = 10
+const (
+	pageLimit  = 10
+	brandsPath = prefix + "/catalog/brands"
+)
 
-// list returns a load of one page of the list.
-func (s *shop) list(ctx context.Context, page int) (*target, error) {
-	return s.get(ctx, fmt.Sprintf("%s/orders?page=%d&limit=%d", prefix, page, pageLimit))
+// orderPage is the path of one page of the list.
+func orderPage(page int) string {
+	return fmt.Sprintf("%s/orders?page=%d&limit=%d", prefix, page, pageLimit)
 }
 
 // get returns a load of one path.

@@ -30,7 +30,7 @@ func startAndMemory(ctx context.Context, s *suite) error {
 	}
 	full, err := s.filled(ctx, sqlite, mostlyEnded(large))
 	if err != nil {
-		return errors.Join(err, empty.remove())
+		return err
 	}
 	if err := full.catchUp(ctx); err != nil {
 		return err
@@ -60,7 +60,7 @@ func startAndMemory(ctx context.Context, s *suite) error {
 			s.report.add(value(name, "MB", fmt.Sprintf("resident, %s after the start", idleTime), megabytes, f.idles))
 		}
 	}
-	return errors.Join(empty.remove(), full.remove())
+	return nil
 }
 
 // startOnce starts the program and returns how long it took and its memory.

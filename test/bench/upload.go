@@ -9,8 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"image"
-	"image/png"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -23,6 +21,7 @@ import (
 	"github.com/minio/minio-go/v7"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/assayhq/assay/internal/testkit/pictures"
 	"github.com/assayhq/assay/internal/testkit/s3test"
 )
 
@@ -53,13 +52,13 @@ func uploads(ctx context.Context, s *suite) error {
 }
 
 // s3Uploads compares uploading into a bucket with putting the same files there.
-func s3Uploads(ctx context.Context, s *suite) (err error) {
+func s3Uploads(ctx context.Context, s *suite) error {
 	folder := filepath.Join(s.folder, "s3")
 	storage, err := s3test.Launch(ctx, folder)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, storage.Close(), os.RemoveAll(folder)) }()
+	s.later(func() error { return errors.Join(storage.Close(), os.RemoveAll(folder)) })
 	bucket, address, err := storage.NewBucket(ctx)
 	if err != nil {
 		return err
@@ -84,20 +83,16 @@ func s3Uploads(ctx context.Context, s *suite) (err error) {
 	})
 }
 
-// uploads compares uploads into an installation, which is removed at the end, with what stores one photo otherwise.
+// uploads compares uploads into an installation with what stores one photo otherwise.
 func (i *installation) uploads(
 	ctx context.Context, kind string, g goal, versus string, store func(photo []byte) error,
-) (err error) {
+) error {
 	s := i.suite
 	shop, err := i.launch(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, shop.close()) }()
-	photo, err := largePhoto(uploadSize)
-	if err != nil {
-		return err
-	}
+	photo := largePhoto(uploadSize)
 	name := fmt.Sprintf("%s, %d × 4 MB, %d clients", kind, uploadFiles, uploadClients)
 	var bytesSent atomic.Int64
 	a := transferSide(name, shop.server.process.PID(), &bytesSent, func() error {
@@ -223,13 +218,9 @@ func copyToDisk(path string, content []byte) (err error) {
 }
 
 // largePhoto returns a valid PNG of the size: a small picture padded with a private chunk of noise.
-func largePhoto(size int) ([]byte, error) {
-	var picture bytes.Buffer
-	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 16, 9))); err != nil {
-		return nil, err
-	}
+func largePhoto(size int) []byte {
 	const endChunk = 12 // IEND: length, type and checksum, no content
-	body := picture.Bytes()
+	body := pictures.GrayPNG(16, 9)
 	split := len(body) - endChunk
 	padding := make([]byte, size-len(body)-endChunk)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(padding) // never fails
@@ -238,5 +229,5 @@ func largePhoto(size int) ([]byte, error) {
 	photo = binary.BigEndian.AppendUint32(photo, uint32(len(padding)))
 	photo = append(photo, chunk...)
 	photo = binary.BigEndian.AppendUint32(photo, crc32.ChecksumIEEE(chunk))
-	return append(photo, body[split:]...), nil
+	return append(photo, body[split:]...)
 }

@@ -59,11 +59,13 @@ func webhooks(ctx context.Context, s *suite) error {
 			if !s.wanted(name) {
 				continue
 			}
-			w, err := s.newWebhookSite(ctx, e)
-			if err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-			if err := errors.Join(m.run(ctx, s, name, w), w.close()); err != nil {
+			if err := s.thenClose(func() error {
+				w, err := s.newWebhookSite(ctx, e)
+				if err != nil {
+					return err
+				}
+				return m.run(ctx, s, name, w)
+			}); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 		}
@@ -80,33 +82,22 @@ type webhookSite struct {
 }
 
 func (s *suite) newWebhookSite(ctx context.Context, e engine) (*webhookSite, error) {
-	w := &webhookSite{inbox: newReceiver()}
+	w := &webhookSite{inbox: s.newReceiver()}
 	settings, err := w.inbox.settings(s.folder)
 	if err != nil {
-		return nil, errors.Join(err, w.close())
+		return nil, err
 	}
 	w.shop, err = s.launchFresh(ctx, e, append(settings, "ASSAY_SECRET_KEY="+outbox.SecretKey)...)
 	if err != nil {
-		return nil, errors.Join(err, w.close())
+		return nil, err
 	}
 	if w.store, err = store.Open(ctx, w.target()); err != nil {
-		return nil, errors.Join(err, w.close())
+		return nil, err
 	}
-	if w.outbox, err = outbox.New(ctx, w.store); err != nil {
-		return nil, errors.Join(err, w.close())
-	}
-	return w, nil
-}
-
-func (w *webhookSite) close() error {
-	w.inbox.goOn()
-	var err error
-	if w.store != nil {
-		err = w.store.Close()
-	}
-	err = errors.Join(err, w.shop.close())
-	w.inbox.Close()
-	return err
+	s.later(w.store.Close)
+	s.later(func() error { w.inbox.goOn(); return nil }) // first, so that no request hangs any more
+	w.outbox, err = outbox.New(ctx, w.store)
+	return w, err
 }
 
 func (w *webhookSite) endpoints(ctx context.Context, path string, n int) ([]*webhook.Endpoint, error) {
