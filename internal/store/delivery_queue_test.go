@@ -23,24 +23,16 @@ var noon = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 type queueTest struct {
 	*testing.T
 	store     *store.Store
-	outbox    *outbox.Outbox
+	outbox    *outbox.Test
 	endpoints []*webhook.Endpoint
 }
 
 func eachQueue(t *testing.T, endpoints int, f func(q *queueTest)) {
 	t.Helper()
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
-		o, err := outbox.New(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		q := &queueTest{T: t, store: s, outbox: o}
+		q := &queueTest{T: t, store: s, outbox: outbox.NewTest(t, s)}
 		for i := range endpoints {
-			e, err := o.Endpoint(t.Context(), fmt.Sprintf("https://%d.example.com/hook", i), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			q.endpoints = append(q.endpoints, e)
+			q.endpoints = append(q.endpoints, q.outbox.Endpoint(fmt.Sprintf("https://%d.example.com/hook", i), nil))
 		}
 		f(q)
 	})
@@ -49,18 +41,7 @@ func eachQueue(t *testing.T, endpoints int, f func(q *queueTest)) {
 // queue puts n deliveries for each endpoint into the queue.
 func (q *queueTest) queue(n int, due time.Time) []*webhook.Delivery {
 	q.Helper()
-	all, err := q.outbox.Queue(q.Context(), q.endpoints, n, due)
-	if err != nil {
-		q.Fatal(err)
-	}
-	return all
-}
-
-func (q *queueTest) update(f func(tx *store.Tx) error) {
-	q.Helper()
-	if err := q.store.Update(q.Context(), f); err != nil {
-		q.Fatal(err)
-	}
+	return q.outbox.Queue(q.endpoints, n, due)
 }
 
 // sender is the one whose results are recorded.
@@ -84,7 +65,7 @@ func (q *queueTest) lease(sender string, now, until time.Time) (got int) {
 		ids[i] = e.ID
 	}
 	slices.Sort(ids)
-	q.update(func(tx *store.Tx) error {
+	q.outbox.Update(func(tx *store.Tx) error {
 		leased, err := tx.LeaseQueues(sender, ids, now, until)
 		got = len(leased)
 		return err
@@ -183,7 +164,7 @@ func TestLeaseQueues(t *testing.T) {
 		if n := q.lease(sender, noon, until); n != 40 {
 			q.Errorf("extended %d of 40", n)
 		}
-		q.update(func(tx *store.Tx) error {
+		q.outbox.Update(func(tx *store.Tx) error {
 			return tx.ReturnQueues(sender, []string{q.endpoints[3].ID, q.endpoints[5].ID})
 		})
 		if n := q.lease(other, noon, until); n != 2 {
@@ -196,10 +177,10 @@ func TestLeaseQueues(t *testing.T) {
 		e := q.endpoints[0]
 		d := q.due(e, store.Place{}, noon, 1)[0]
 		q.record(result(e, d, 200, nil, noon))
-		if got := q.delivery(d.ID); q.store.Shared() && got.Attempts != 0 {
+		if got := q.outbox.Delivery(d.ID); q.store.Shared() && got.Attempts != 0 {
 			q.Errorf("who lost the lease could still change the delivery: %+v", got)
 		}
-		q.update(func(tx *store.Tx) error { return tx.SenderGone(other) })
+		q.outbox.Update(func(tx *store.Tx) error { return tx.SenderGone(other) })
 		if n := q.lease(sender, noon, until); n != 40 {
 			q.Errorf("leased %d of 40 of a sender that is gone", n)
 		}
@@ -228,7 +209,7 @@ func TestPullDeliveries(t *testing.T) {
 		if err != nil || len(heads) != 1 || !heads[0].FarthestAt.Equal(noon.Add(time.Hour)) {
 			q.Fatalf("%+v, %v", heads, err)
 		}
-		q.update(func(tx *store.Tx) error {
+		q.outbox.Update(func(tx *store.Tx) error {
 			return tx.PullDeliveries(e.ID, noon, noon.Add(10*time.Minute), []string{far[0].ID})
 		})
 		due := q.due(e, store.Place{}, noon, 10)
@@ -258,7 +239,7 @@ func TestReceiving(t *testing.T) {
 		q.lease(sender, noon, noon.Add(time.Hour))
 		d, later := q.due(e, store.Place{}, noon, 1)[0], noon.Add(time.Minute)
 		q.record(result(e, d, 500, &later, noon))
-		q.update(func(tx *store.Tx) error { return tx.DeleteEndpoint(q.outbox.Key.ID, e.ID, time.Now()) })
+		q.outbox.Update(func(tx *store.Tx) error { return tx.DeleteEndpoint(q.outbox.Key.ID, e.ID, time.Now()) })
 		q.record(result(e, d, 200, nil, noon)) // harmless, though the delivery is gone
 		if _, err := q.store.Delivery(q.Context(), first[0].ID); !errors.Is(err, store.ErrNotFound) {
 			q.Errorf("a pending delivery of a deleted endpoint: %v", err)
@@ -269,7 +250,7 @@ func TestReceiving(t *testing.T) {
 		if got := receiving(); len(got) != 1 || len(q.heads()) != 1 {
 			q.Errorf("receiving: %v, heads %v", got, q.heads())
 		}
-		q.update(func(tx *store.Tx) error {
+		q.outbox.Update(func(tx *store.Tx) error {
 			_, err := tx.RevokeKey(q.outbox.Key.ID, noon)
 			return errors.Join(err, tx.DropPendingDeliveriesOfKey(q.outbox.Key.ID))
 		})
@@ -283,7 +264,7 @@ func TestSenderSeen(t *testing.T) {
 	eachQueue(t, 0, func(q *queueTest) {
 		var got []string
 		seen := func(id string, now time.Time) {
-			q.update(func(tx *store.Tx) (err error) {
+			q.outbox.Update(func(tx *store.Tx) (err error) {
 				got, err = tx.SenderSeen(id, now, now.Add(-5*time.Second))
 				return err
 			})
@@ -303,7 +284,7 @@ func TestSenderSeen(t *testing.T) {
 			q.Errorf("at work: %v, want none that was seen in the future", got)
 		}
 		seen("c", noon.Add(6*time.Second))
-		q.update(func(tx *store.Tx) error { return tx.SenderGone("a") })
+		q.outbox.Update(func(tx *store.Tx) error { return tx.SenderGone("a") })
 		seen("c", noon.Add(6*time.Second))
 		if !slices.Equal(got, []string{"c"}) {
 			q.Errorf("at work: %v, want those that have not ended", got)

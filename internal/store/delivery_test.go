@@ -11,35 +11,27 @@ import (
 	"github.com/assayhq/assay/internal/store/uuid7"
 )
 
-func (q *queueTest) delivery(id string) *webhook.Delivery {
-	q.Helper()
-	d, err := q.store.Delivery(q.Context(), id)
-	if err != nil {
-		q.Fatal(err)
-	}
-	return d
-}
-
 func TestRecordAttempts(t *testing.T) {
 	eachQueue(t, 1, func(q *queueTest) {
 		q.queue(1, noon)
 		e := q.endpoints[0]
 		q.lease(sender, noon, noon.Add(time.Hour))
 		d := q.due(e, store.Place{}, noon, 1)[0]
-		if got := q.delivery(d.ID); got.Status != webhook.Pending || got.Attempts != 0 || !got.NextAttemptAt.Equal(noon) {
+		if got := q.outbox.Delivery(d.ID); got.Status != webhook.Pending || got.Attempts != 0 ||
+			!got.NextAttemptAt.Equal(noon) {
 			q.Errorf("before an attempt: %+v", got)
 		}
 		later := noon.Add(time.Minute)
 		q.record(result(e, d, 500, &later, noon))
-		if got := q.delivery(d.ID); got.Status != webhook.Pending || got.Attempts != 1 || !got.NextAttemptAt.Equal(later) ||
-			!got.FinishedAt.IsZero() {
+		if got := q.outbox.Delivery(d.ID); got.Status != webhook.Pending || got.Attempts != 1 ||
+			!got.NextAttemptAt.Equal(later) || !got.FinishedAt.IsZero() {
 			q.Errorf("after a failed attempt: %+v", got)
 		}
 		if got := q.due(e, store.Place{}, later.Add(-time.Microsecond), 1); len(got) != 0 {
 			q.Error("due before the time of the next attempt")
 		}
 		q.record(result(e, d, 500, &later, noon), result(e, d, 200, nil, noon)) // the delivery stands elsewhere
-		if got := q.delivery(d.ID); got.Status != webhook.Pending || got.Attempts != 1 {
+		if got := q.outbox.Delivery(d.ID); got.Status != webhook.Pending || got.Attempts != 1 {
 			q.Errorf("a result was recorded twice: %+v", got)
 		}
 		again := q.due(e, store.Place{}, later, 1)[0]
@@ -48,7 +40,7 @@ func TestRecordAttempts(t *testing.T) {
 		}
 		q.record(result(e, again, 204, nil, later))
 		q.record(result(e, again, 204, nil, later))
-		got := q.delivery(d.ID)
+		got := q.outbox.Delivery(d.ID)
 		if got.Status != webhook.Delivered || got.Attempts != 2 || !got.FinishedAt.Equal(later) ||
 			!got.NextAttemptAt.IsZero() {
 			q.Errorf("after an acknowledged attempt: %+v", got)
@@ -86,7 +78,7 @@ func TestDeleteOldAttempts(t *testing.T) {
 			q.Errorf("pending %d since %v, %v", pending, oldest, err)
 		}
 		prune := func(before time.Time, limit int) (n int) {
-			q.update(func(tx *store.Tx) (err error) {
+			q.outbox.Update(func(tx *store.Tx) (err error) {
 				n, err = tx.DeleteOldAttempts(before, limit)
 				return err
 			})
@@ -109,15 +101,15 @@ func TestDeleteOldAttempts(t *testing.T) {
 		if n := prune(after, 60); n != 40 || has(after) {
 			q.Errorf("pruned %d of 40", n)
 		}
-		d := q.delivery(results[1].DeliveryID)
+		d := q.outbox.Delivery(results[1].DeliveryID)
 		if d.Status != webhook.Delivered || d.Attempts != 1 {
 			q.Errorf("how a delivery ended was forgotten: %+v", d)
 		}
 		if attempts, err := q.store.Attempts(q.Context(), d.ID); len(attempts) != 0 || err != nil {
 			q.Errorf("attempts: %+v, %v", attempts, err)
 		}
-		q.update(func(tx *store.Tx) error { return tx.Redeliver(d.ID, noon) })
-		if got := q.delivery(d.ID); got.Status != webhook.Pending || got.Attempts != 1 {
+		q.outbox.Update(func(tx *store.Tx) error { return tx.Redeliver(d.ID, noon) })
+		if got := q.outbox.Delivery(d.ID); got.Status != webhook.Pending || got.Attempts != 1 {
 			q.Errorf("redelivered: %+v", got)
 		}
 	})
@@ -158,18 +150,18 @@ func TestRedeliver(t *testing.T) {
 		if d.ID != failed[0] || d.Failures != 0 || d.Attempts != 1 {
 			q.Fatalf("due after redelivery: %+v", d)
 		}
-		if got := q.delivery(d.ID); got.Status != webhook.Pending || got.Attempts != 1 ||
+		if got := q.outbox.Delivery(d.ID); got.Status != webhook.Pending || got.Attempts != 1 ||
 			!got.NextAttemptAt.Equal(noon.Add(time.Hour)) {
 			q.Errorf("redelivered: %+v", got)
 		}
 		q.record(result(e, d, 200, nil, noon.Add(time.Hour)))
-		if got := q.delivery(d.ID); got.Attempts != 2 || got.Status != webhook.Delivered {
+		if got := q.outbox.Delivery(d.ID); got.Attempts != 2 || got.Status != webhook.Delivered {
 			q.Errorf("redelivered: %+v", got)
 		}
 		if err := redeliver(uuid7.New()); !errors.Is(err, store.ErrNotFound) {
 			q.Errorf("an unknown delivery was sent again: %v", err)
 		}
-		q.update(func(tx *store.Tx) error { return tx.DeleteEndpoint(q.outbox.Key.ID, e.ID, time.Now()) })
+		q.outbox.Update(func(tx *store.Tx) error { return tx.DeleteEndpoint(q.outbox.Key.ID, e.ID, time.Now()) })
 		if err := redeliver(d.ID); !errors.Is(err, store.ErrNotFound) {
 			q.Errorf("sent again to a deleted endpoint: %v", err)
 		}

@@ -239,7 +239,7 @@ func TestHostileHosts(t *testing.T) {
 	r, seen := connections(t)
 	s := w.sender(r, func(c *Config) { c.Guard = &netguard.Guard{Resolver: hostile.Resolver{}} })
 	try := func(e *webhook.Endpoint) webhook.Attempt {
-		e.SealedSecret = w.outbox.Secrets.Seal("secret", e.ID)
+		e.SealedSecret = w.Secrets.Seal("secret", e.ID)
 		a, _, err := attempt(t, s, e)
 		if err != nil {
 			t.Errorf("%s: %v", e.URL, err)
@@ -283,11 +283,11 @@ func TestRebinding(t *testing.T) {
 			}
 			target := "https://rebinding.example:" + port(t, r.Server) + "/hook"
 			all := w.queue(1, w.endpoint(target),
-				w.oauthEndpoint("https://example.com/", &webhook.OAuth{TokenURL: target, ClientID: "id"}))
+				w.Endpoint("https://example.com/", &webhook.OAuth{TokenURL: target, ClientID: "id"}))
 			w.start(r, func(c *Config) { c.Guard = guard })
 			for i, failure := range []webhook.Failure{webhook.FailureUnsafe, webhook.FailureToken} {
-				eventually(t, "the attempt", func() bool { return w.delivery(all[i].ID).Attempts == 1 })
-				if got := w.attempts(all[i].ID)[0]; got.Failure != failure {
+				eventually(t, "the attempt", func() bool { return w.Delivery(all[i].ID).Attempts == 1 })
+				if got := w.Attempts(all[i].ID)[0]; got.Failure != failure {
 					t.Errorf("attempt: %+v, want %s", got, failure)
 				}
 			}

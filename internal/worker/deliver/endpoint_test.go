@@ -35,8 +35,8 @@ func TestRotatedSecret(t *testing.T) {
 		w.clock.Advance(time.Hour)
 		until := w.clock.Now().Add(24 * time.Hour)
 		for _, secret := range []string{before, outbox.Secret} {
-			w.update(func(tx *store.Tx) error {
-				return tx.RotateSecret(e.APIKeyID, e.ID, w.outbox.Secrets.Seal(secret, e.ID), w.clock.Now(), until)
+			w.Update(func(tx *store.Tx) error {
+				return tx.RotateSecret(e.APIKeyID, e.ID, w.Secrets.Seal(secret, e.ID), w.clock.Now(), until)
 			})
 		}
 		w.clock.Set(until.Add(-time.Second))
@@ -67,8 +67,8 @@ func TestPausedEndpoint(t *testing.T) {
 		e, other := w.endpoint(r.URL+"/paused"), w.endpoint(r.URL+"/other")
 		first := w.queue(1, e)[0]
 		s.Wake()
-		eventually(t, "the first attempt", func() bool { return w.delivery(first.ID).Attempts == 1 })
-		w.update(func(tx *store.Tx) error { return changed(tx.PauseEndpoint(e.APIKeyID, e.ID, w.clock.Now())) })
+		eventually(t, "the first attempt", func() bool { return w.Delivery(first.ID).Attempts == 1 })
+		w.Update(func(tx *store.Tx) error { return changed(tx.PauseEndpoint(e.APIKeyID, e.ID, w.clock.Now())) })
 		w.clock.Advance(time.Hour)
 		w.queue(3, e)
 		w.queue(1, other)
@@ -81,16 +81,16 @@ func TestPausedEndpoint(t *testing.T) {
 		if got := r.count(); got != 3 {
 			t.Errorf("%d requests were made, want 3: the first and two to the other endpoint", got)
 		}
-		if _, oldest, err := w.store.QueueState(t.Context(), w.clock.Now()); err != nil || !oldest.IsZero() {
+		if _, oldest, err := w.Store.QueueState(t.Context(), w.clock.Now()); err != nil || !oldest.IsZero() {
 			t.Errorf("the oldest due delivery is of %v, %v: those of a paused endpoint are not due", oldest, err)
 		}
-		w.update(func(tx *store.Tx) error { return changed(tx.ResumeEndpoint(e.APIKeyID, e.ID)) })
+		w.Update(func(tx *store.Tx) error { return changed(tx.ResumeEndpoint(e.APIKeyID, e.ID)) })
 		for i := range 3 {
 			w.clock.Advance(time.Hour)
 			s.Wake()
-			eventually(t, "the next attempt", func() bool { return w.delivery(first.ID).Attempts == i+2 })
+			eventually(t, "the next attempt", func() bool { return w.Delivery(first.ID).Attempts == i+2 })
 		}
-		if got := w.delivery(first.ID); got.Status != webhook.Pending {
+		if got := w.Delivery(first.ID); got.Status != webhook.Pending {
 			t.Errorf("after three attempts of four: %+v", got)
 		}
 		status.Store(http.StatusOK)
@@ -111,8 +111,8 @@ func TestResumedTwice(t *testing.T) {
 		d := w.queue(1, e)[0]
 		for i := range 4 {
 			s.Wake()
-			eventually(t, "the next attempt", func() bool { return w.delivery(d.ID).Attempts == i+1 })
-			w.update(func(tx *store.Tx) error {
+			eventually(t, "the next attempt", func() bool { return w.Delivery(d.ID).Attempts == i+1 })
+			w.Update(func(tx *store.Tx) error {
 				resumed, err := tx.ResumeEndpoint(e.APIKeyID, e.ID)
 				if resumed {
 					t.Error("an endpoint that was not paused has gone on")
@@ -121,7 +121,7 @@ func TestResumedTwice(t *testing.T) {
 			})
 			w.clock.Advance(time.Hour)
 		}
-		if got := w.delivery(d.ID); got.Status != webhook.Failed {
+		if got := w.Delivery(d.ID); got.Status != webhook.Failed {
 			t.Errorf("after four attempts: %+v", got)
 		}
 	})

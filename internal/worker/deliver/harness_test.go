@@ -99,19 +99,13 @@ func (r *receiver) CAs() *x509.CertPool {
 
 // world is a database with an account, and a clock.
 type world struct {
-	testing.TB
-	store  *store.Store
-	outbox *outbox.Outbox
-	clock  *fakeclock.Clock
+	*outbox.Test
+	clock *fakeclock.Clock
 }
 
 func newWorld(t testing.TB, s *store.Store) *world {
 	t.Helper()
-	o, err := outbox.New(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &world{TB: t, store: s, outbox: o, clock: fakeclock.New(noon)}
+	return &world{outbox.NewTest(t, s), fakeclock.New(noon)}
 }
 
 // eachWorld runs the test over every engine.
@@ -128,57 +122,19 @@ func sqliteWorld(t testing.TB) *world {
 
 func (w *world) endpoint(url string) *webhook.Endpoint {
 	w.Helper()
-	return w.oauthEndpoint(url, nil)
-}
-
-func (w *world) oauthEndpoint(url string, oauth *webhook.OAuth) *webhook.Endpoint {
-	w.Helper()
-	e, err := w.outbox.Endpoint(w.Context(), url, oauth)
-	if err != nil {
-		w.Fatal(err)
-	}
-	return e
+	return w.Endpoint(url, nil)
 }
 
 // queue queues n events for each endpoint, due now.
 func (w *world) queue(n int, endpoints ...*webhook.Endpoint) []*webhook.Delivery {
 	w.Helper()
-	all, err := w.outbox.Queue(w.Context(), endpoints, n, w.clock.Now())
-	if err != nil {
-		w.Fatal(err)
-	}
-	return all
-}
-
-func (w *world) update(f func(tx *store.Tx) error) {
-	w.Helper()
-	if err := w.store.Update(w.Context(), f); err != nil {
-		w.Fatal(err)
-	}
-}
-
-func (w *world) delivery(id string) *webhook.Delivery {
-	w.Helper()
-	d, err := w.store.Delivery(w.Context(), id)
-	if err != nil {
-		w.Fatal(err)
-	}
-	return d
-}
-
-func (w *world) attempts(id string) []webhook.Attempt {
-	w.Helper()
-	attempts, err := w.store.Attempts(w.Context(), id)
-	if err != nil {
-		w.Fatal(err)
-	}
-	return attempts
+	return w.Queue(endpoints, n, w.clock.Now())
 }
 
 // pending returns the number of pending deliveries.
 func (w *world) pending() int {
 	w.Helper()
-	n, _, err := w.store.QueueState(w.Context(), w.clock.Now())
+	n, _, err := w.Store.QueueState(w.Context(), w.clock.Now())
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -195,7 +151,7 @@ type running struct {
 // sender returns a sender that trusts the receiver and may call it; change may be nil.
 func (w *world) sender(r *receiver, change func(*Config)) *Sender {
 	c := Config{
-		Store: w.store, Secrets: w.outbox.Secrets, Guard: &netguard.Guard{AllowPrivate: true},
+		Store: w.Store, Secrets: w.Secrets, Guard: &netguard.Guard{AllowPrivate: true},
 		Schedule: webhook.DefaultSchedule(), Timeout: 10 * time.Second, Now: w.clock.Now,
 		Log: slog.New(slog.DiscardHandler), Jitter: func() float64 { return 0.5 },
 	}

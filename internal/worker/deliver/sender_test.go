@@ -15,6 +15,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/uuid7"
+	"github.com/assayhq/assay/internal/testkit/outbox"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 )
@@ -46,10 +47,10 @@ func TestSignedDelivery(t *testing.T) {
 				t.Errorf("%s: %q, want %q", name, value, want)
 			}
 		}
-		if got := w.delivery(d.ID); got.Status != webhook.Delivered || got.Attempts != 1 || !got.FinishedAt.Equal(noon) {
+		if got := w.Delivery(d.ID); got.Status != webhook.Delivered || got.Attempts != 1 || !got.FinishedAt.Equal(noon) {
 			t.Errorf("delivery: %+v", got)
 		}
-		a := w.attempts(d.ID)
+		a := w.Attempts(d.ID)
 		if len(a) != 1 || a[0].HTTPStatus != http.StatusAccepted || a[0].Answer != "thanks" || a[0].Failure != "" ||
 			!a[0].At.Equal(noon) {
 			t.Errorf("attempts: %+v", a)
@@ -67,24 +68,24 @@ func TestRetries(t *testing.T) {
 		d := w.queue(1, w.endpoint(r.URL))[0]
 		s.Wake()
 		for i, delay := range []time.Duration{time.Minute, 3 * time.Minute, 7 * time.Minute} {
-			eventually(t, "the attempt", func() bool { return w.delivery(d.ID).Attempts == i+1 })
+			eventually(t, "the attempt", func() bool { return w.Delivery(d.ID).Attempts == i+1 })
 			due := w.clock.Now().Add(delay + delay/20) // half of the jitter
-			if got := w.delivery(d.ID); got.Status != webhook.Pending || !got.NextAttemptAt.Equal(due) {
+			if got := w.Delivery(d.ID); got.Status != webhook.Pending || !got.NextAttemptAt.Equal(due) {
 				t.Fatalf("after attempt %d: %+v, want the next at %v", i+1, got, due)
 			}
 			w.clock.Set(due)
 			s.Wake()
 		}
 		eventually(t, "the end", func() bool { return w.pending() == 0 })
-		if got := w.delivery(d.ID); got.Status != webhook.Failed || got.Attempts != 4 {
+		if got := w.Delivery(d.ID); got.Status != webhook.Failed || got.Attempts != 4 {
 			t.Errorf("after four attempts: %+v", got)
 		}
 
 		status.Store(http.StatusNoContent)
 		w.clock.Advance(time.Hour)
-		w.update(func(tx *store.Tx) error { return tx.Redeliver(d.ID, w.clock.Now()) })
+		w.Update(func(tx *store.Tx) error { return tx.Redeliver(d.ID, w.clock.Now()) })
 		s.Wake()
-		eventually(t, "the redelivery", func() bool { return w.delivery(d.ID).Status == webhook.Delivered })
+		eventually(t, "the redelivery", func() bool { return w.Delivery(d.ID).Status == webhook.Delivered })
 		got := r.all()
 		if len(got) != 5 {
 			t.Fatalf("%d requests", len(got))
@@ -99,7 +100,7 @@ func TestRetries(t *testing.T) {
 		if len(timestamps) != 5 {
 			t.Errorf("%d timestamps in 5 attempts", len(timestamps))
 		}
-		a := w.attempts(d.ID)
+		a := w.Attempts(d.ID)
 		if len(a) != 5 || a[4].Number != 5 || a[0].HTTPStatus != 500 || a[4].HTTPStatus != 204 {
 			t.Errorf("attempts: %+v", a)
 		}
@@ -133,23 +134,23 @@ func TestLeaseRecovery(t *testing.T) {
 		r := newReceiver(t, w.clock, nil)
 		e := w.endpoint(r.URL)
 		d := w.queue(1, e)[0]
-		w.update(func(tx *store.Tx) error { // a sender that crashes during the attempt
+		w.Update(func(tx *store.Tx) error { // a sender that crashes during the attempt
 			_, err := tx.LeaseQueues(uuid7.New(), []string{e.ID}, noon, noon.Add(30*time.Second))
 			return err
 		})
 		s := w.start(r, nil)
-		if w.store.Shared() { // another node may be sending
+		if w.Store.Shared() { // another node may be sending
 			w.queue(1, w.endpoint(r.URL+"/other"))
 			s.Wake()
 			eventually(t, "the other delivery", func() bool { return w.pending() == 1 })
-			if got := w.delivery(d.ID); got.Status != webhook.Pending || got.Attempts != 0 || r.count() != 1 {
+			if got := w.Delivery(d.ID); got.Status != webhook.Pending || got.Attempts != 0 || r.count() != 1 {
 				t.Fatalf("sent under another's lease: %+v", got)
 			}
 			w.clock.Advance(30 * time.Second)
 			s.Wake()
 		}
-		eventually(t, "the delivery", func() bool { return w.delivery(d.ID).Status == webhook.Delivered })
-		if got := w.delivery(d.ID).Attempts; got != 1 {
+		eventually(t, "the delivery", func() bool { return w.Delivery(d.ID).Status == webhook.Delivered })
+		if got := w.Delivery(d.ID).Attempts; got != 1 {
 			t.Errorf("%d attempts, want that the crash does not count", got)
 		}
 	})
@@ -162,11 +163,11 @@ func TestClockBehind(t *testing.T) {
 		r := newReceiver(t, w.clock, nil)
 		e := w.endpoint(r.URL)
 		w.queue(3, e)
-		w.update(func(tx *store.Tx) error { // by a sender that crashed
+		w.Update(func(tx *store.Tx) error { // by a sender that crashed
 			_, err := tx.LeaseQueues(uuid7.New(), []string{e.ID}, noon, noon.Add(20*time.Second))
 			return err
 		})
-		w.update(func(tx *store.Tx) error {
+		w.Update(func(tx *store.Tx) error {
 			_, err := tx.SenderSeen(uuid7.New(), noon, noon.Add(-presenceLifetime))
 			return err
 		})
@@ -187,7 +188,7 @@ func TestSharedClock(t *testing.T) {
 	w.queue(1, e)
 	holder := uuid7.New() // another sender that is at work, by the clock of the database
 	lease := func() (leased []string) {
-		w.update(func(tx *store.Tx) error {
+		w.Update(func(tx *store.Tx) error {
 			now, err := tx.Clock()
 			if err != nil {
 				return err
@@ -200,7 +201,7 @@ func TestSharedClock(t *testing.T) {
 	lease()
 	other := w.queue(1, w.endpoint(r.URL+"/other"))[0]
 	w.start(r, func(c *Config) { c.SharedNow = (*store.Tx).Clock })
-	eventually(t, "the other delivery", func() bool { return w.delivery(other.ID).Status == webhook.Delivered })
+	eventually(t, "the other delivery", func() bool { return w.Delivery(other.ID).Status == webhook.Delivered })
 	if len(lease()) != 1 {
 		t.Error("the queue of another sender was taken")
 	}
@@ -213,7 +214,9 @@ func TestSharedClock(t *testing.T) {
 func TestTwoSenders(t *testing.T) {
 	target := pgtest.Database(t)
 	first := newWorld(t, storetest.Open(t, target))
-	second := &world{TB: t, store: storetest.Open(t, target), outbox: first.outbox, clock: first.clock}
+	other := *first.Outbox
+	other.Store = storetest.Open(t, target)
+	second := &world{&outbox.Test{TB: t, Outbox: &other}, first.clock}
 	const each = 20
 	var inFlight [48]atomic.Int64
 	r := newReceiver(t, first.clock, func(_ http.ResponseWriter, req *http.Request) {
@@ -301,12 +304,12 @@ func TestStoppedEndpoints(t *testing.T) {
 		r := newReceiver(t, w.clock, nil)
 		deleted, other := w.endpoint(r.URL+"/deleted"), w.endpoint(r.URL+"/other")
 		w.queue(2, deleted, other)
-		w.update(func(tx *store.Tx) error { return tx.DeleteEndpoint(w.outbox.Key.ID, deleted.ID, time.Now()) })
+		w.Update(func(tx *store.Tx) error { return tx.DeleteEndpoint(w.Key.ID, deleted.ID, time.Now()) })
 		w.queue(1, deleted) // by a transaction that had seen the endpoint
 		s := w.start(r, nil)
 		eventually(t, "the deliveries", func() bool { return w.pending() == 0 })
-		w.update(func(tx *store.Tx) error {
-			_, err := tx.RevokeKey(w.outbox.Key.ID, noon)
+		w.Update(func(tx *store.Tx) error {
+			_, err := tx.RevokeKey(w.Key.ID, noon)
 			return err
 		})
 		w.clock.Advance(2 * maxCheckAge)
@@ -342,7 +345,7 @@ func TestStop(t *testing.T) {
 		s.stop()
 		close(release)
 		<-s.stopped
-		if got := w.delivery(d.ID); got.Status != webhook.Delivered {
+		if got := w.Delivery(d.ID); got.Status != webhook.Delivered {
 			t.Errorf("after the stop: %+v", got)
 		}
 	})
@@ -356,12 +359,12 @@ func TestStop(t *testing.T) {
 		s.Wake()
 		<-arrived
 		running.end()
-		if got := w.delivery(d.ID); got.Status != webhook.Pending || got.Attempts != 0 || !got.NextAttemptAt.Equal(noon) {
+		if got := w.Delivery(d.ID); got.Status != webhook.Pending || got.Attempts != 0 || !got.NextAttemptAt.Equal(noon) {
 			t.Errorf("after the stop: %+v", got)
 		}
 		close(release)
 		w.start(r, nil)
-		eventually(t, "the delivery by the next sender", func() bool { return w.delivery(d.ID).Status == webhook.Delivered })
+		eventually(t, "the delivery by the next sender", func() bool { return w.Delivery(d.ID).Status == webhook.Delivered })
 	})
 }
 
@@ -372,11 +375,11 @@ func TestUnreadableSecret(t *testing.T) {
 	e := w.endpoint(r.URL)
 	broken := *e
 	broken.ID, broken.URL = uuid7.New(), r.URL+"/broken" // the secret is sealed for the other endpoint
-	w.update(func(tx *store.Tx) error { return tx.InsertEndpoint(&broken, broken.URL) })
+	w.Update(func(tx *store.Tx) error { return tx.InsertEndpoint(&broken, broken.URL) })
 	all := w.queue(1, e, &broken)
 	w.start(r, nil)
-	eventually(t, "the one delivery", func() bool { return w.delivery(all[0].ID).Status == webhook.Delivered })
-	if got := w.delivery(all[1].ID); got.Status != webhook.Pending || got.Attempts != 0 || r.count() != 1 {
+	eventually(t, "the one delivery", func() bool { return w.Delivery(all[0].ID).Status == webhook.Delivered })
+	if got := w.Delivery(all[1].ID); got.Status != webhook.Pending || got.Attempts != 0 || r.count() != 1 {
 		t.Errorf("attempted without a secret: %+v", got)
 	}
 }
@@ -400,7 +403,7 @@ func TestMetrics(t *testing.T) {
 	}
 	w.run(s)
 	eventually(t, "the attempts", func() bool {
-		_, oldest, err := w.store.QueueState(t.Context(), w.clock.Now())
+		_, oldest, err := w.Store.QueueState(t.Context(), w.clock.Now())
 		return err == nil && oldest.IsZero() && w.pending() == 3 && testutil.ToFloat64(s.metrics.inFlight) == 0
 	})
 	if err := testutil.GatherAndCompare(registry, golden(t, "testdata/metrics_after.txt"),

@@ -123,14 +123,14 @@ func TestTokenFailures(t *testing.T) {
 			if test.oauth != nil {
 				test.oauth(oauth)
 			}
-			d := w.queue(1, w.oauthEndpoint(r.URL, oauth))[0]
+			d := w.queue(1, w.Endpoint(r.URL, oauth))[0]
 			w.start(r, func(c *Config) {
 				if name == "Hangs" || name == "Halts" {
 					c.Timeout = 300 * time.Millisecond
 				}
 			})
-			eventually(t, "the attempt", func() bool { return w.delivery(d.ID).Attempts == 1 })
-			got := w.attempts(d.ID)[0]
+			eventually(t, "the attempt", func() bool { return w.Delivery(d.ID).Attempts == 1 })
+			got := w.Attempts(d.ID)[0]
 			if got.Failure != webhook.FailureToken || got.HTTPStatus != 0 || !strings.HasPrefix(got.Answer, test.answer) ||
 				len(got.Answer) > webhook.MaxAnswer {
 				t.Errorf("attempt: %+v", got)
@@ -184,7 +184,7 @@ func TestTokenLifetime(t *testing.T) {
 				a.before = say(201, test.contentType, test.body)
 			}
 			s := w.sender(newReceiver(t, w.clock, nil), nil)
-			e := w.oauthEndpoint("https://receiver.example/", a.oauth())
+			e := w.Endpoint("https://receiver.example/", a.oauth())
 			for _, step := range []struct {
 				advance time.Duration
 				fetched int64
@@ -229,7 +229,7 @@ func TestTokenTimeIsNotTheReceivers(t *testing.T) {
 		return answer, nil
 	})
 	s.http.transport, s.http.tokens.client = transport, &http.Client{Transport: transport}
-	a, cause, err := attempt(t, s, w.oauthEndpoint("https://receiver.example/",
+	a, cause, err := attempt(t, s, w.Endpoint("https://receiver.example/",
 		&webhook.OAuth{TokenURL: "https://authority.example/token", ClientID: "id"}))
 	if err != nil || cause != nil || !a.Acknowledged() {
 		t.Errorf("attempt: %+v, %v, %v", a, cause, err)
@@ -249,7 +249,7 @@ func TestLeaseOutlastsToken(t *testing.T) {
 	}
 	defer close(release)
 	r := newProtected(t, w, a)
-	e := w.oauthEndpoint(r.URL, a.oauth())
+	e := w.Endpoint(r.URL, a.oauth())
 	w.queue(1, e)
 	s := w.start(r, nil)
 	select {
@@ -258,7 +258,7 @@ func TestLeaseOutlastsToken(t *testing.T) {
 		t.Fatal("no token was asked for")
 	}
 	w.clock.Advance(2 * s.Timeout)
-	err := w.store.Update(context.Background(), func(tx *store.Tx) error {
+	err := w.Store.Update(context.Background(), func(tx *store.Tx) error {
 		leased, err := tx.LeaseQueues(uuid7.New(), []string{e.ID}, w.clock.Now(), w.clock.Now().Add(time.Minute))
 		if len(leased) > 0 {
 			t.Error("another node has leased the queue during the attempt")

@@ -110,16 +110,16 @@ func newProtected(t testing.TB, w *world, a *authority) *receiver {
 func TestOAuthDelivery(t *testing.T) {
 	w, a := sqliteWorld(t), newAuthority(t)
 	r := newProtected(t, w, a)
-	e := w.oauthEndpoint(r.URL, a.oauth())
+	e := w.Endpoint(r.URL, a.oauth())
 	withScope := a.oauth()
 	withScope.Scope = "orders webhooks:receive"
-	scoped := w.oauthEndpoint(r.URL+"/scoped", withScope)
+	scoped := w.Endpoint(r.URL+"/scoped", withScope)
 	all := w.queue(10, e, scoped)
 	w.start(r, nil)
 	eventually(t, "the deliveries", func() bool { return w.pending() == 0 })
 	for _, d := range all {
-		if got := w.delivery(d.ID); got.Status != webhook.Delivered || got.Attempts != 1 {
-			t.Errorf("delivery: %+v, %+v", got, w.attempts(d.ID))
+		if got := w.Delivery(d.ID); got.Status != webhook.Delivered || got.Attempts != 1 {
+			t.Errorf("delivery: %+v, %+v", got, w.Attempts(d.ID))
 		}
 	}
 	for _, request := range r.all() {
@@ -154,7 +154,7 @@ func TestOAuthDelivery(t *testing.T) {
 func TestTokenIsKeptUntilShortlyBeforeItExpires(t *testing.T) {
 	w, a := sqliteWorld(t), newAuthority(t) // its tokens live five minutes
 	r := newProtected(t, w, a)
-	e := w.oauthEndpoint(r.URL, a.oauth())
+	e := w.Endpoint(r.URL, a.oauth())
 	s := w.start(r, nil)
 	for _, step := range []struct {
 		advance time.Duration
@@ -178,12 +178,12 @@ func TestTokenIsDroppedAfter401(t *testing.T) {
 			w.WriteHeader(http.StatusUnauthorized)
 		}
 	})
-	e := w.oauthEndpoint(r.URL, a.oauth())
+	e := w.Endpoint(r.URL, a.oauth())
 	s := w.start(r, nil)
 	for range 2 {
 		d := w.queue(1, e)[0]
 		s.Wake()
-		eventually(t, "the attempt", func() bool { return len(w.attempts(d.ID)) == 1 })
+		eventually(t, "the attempt", func() bool { return len(w.Attempts(d.ID)) == 1 })
 	}
 	if n := a.requests.Load(); n != 1 {
 		t.Fatalf("%d tokens for the first two attempts", n)
@@ -211,7 +211,7 @@ func TestTokenFetchOutlivesItsFirstCaller(t *testing.T) {
 	}
 	r := newProtected(t, w, a)
 	s := w.sender(r, nil)
-	e := w.oauthEndpoint(r.URL, a.oauth())
+	e := w.Endpoint(r.URL, a.oauth())
 	first, cancel := context.WithCancel(t.Context())
 	errs := make(chan error, 2)
 	go func() {
