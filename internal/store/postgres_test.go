@@ -202,11 +202,7 @@ func wantUnavailable(t *testing.T, what string, err error) {
 // TestUnusable checks that a database that cannot be used now is said to be unavailable, and is used again afterwards.
 func TestUnusable(t *testing.T) {
 	t.Parallel()
-	cluster := pgtest.Cluster(t)
-	target, err := cluster.Database()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cluster, target := pgtest.ClusterDatabase(t)
 	s := storetest.Open(t, target)
 	_, ids := insertOrders(t, s, "acme", "", "")
 	touch := func() error {

@@ -29,9 +29,7 @@ type replicated struct {
 
 func newReplicated(t *testing.T) *replicated {
 	t.Helper()
-	cluster := pgtest.Cluster(t)
-	target, err := cluster.Database()
-	must.NoError(t, err)
+	cluster, target := pgtest.ClusterDatabase(t)
 	r := &replicated{Store: storetest.Open(t, target), replica: cluster.Replica(t), log: new(child.Output)}
 	r.address = r.replica.Same(t, target)
 	must.NoError(t, r.UseReplica(r.address, replicaLag, slog.New(slog.NewTextHandler(r.log, nil))))
@@ -149,9 +147,7 @@ func TestReplica(t *testing.T) {
 func TestReplica_OfAnotherDatabase(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t, pgtest.Database(t))
-	cluster := pgtest.Cluster(t)
-	target, err := cluster.Database()
-	must.NoError(t, err)
+	cluster, target := pgtest.ClusterDatabase(t)
 	storetest.Open(t, target)
 	log := new(child.Output)
 	must.NoError(t, s.UseReplica(cluster.Replica(t).Same(t, target), replicaLag, slog.New(slog.NewTextHandler(log, nil))))

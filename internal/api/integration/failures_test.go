@@ -137,11 +137,7 @@ func TestFailure_Media(t *testing.T) {
 // afterwards.
 func TestFailure_Database(t *testing.T) {
 	t.Parallel()
-	server := pgtest.Cluster(t)
-	target, err := server.Database()
-	if err != nil {
-		t.Fatal(err)
-	}
+	server, target := pgtest.ClusterDatabase(t)
 	w := integrationtest.New(t, target, integrationtest.Options{})
 	c := w.Live(t)
 	id := c.CreateID(t)

@@ -17,9 +17,7 @@ import (
 // others see it when the replica has it.
 func TestReplica_OwnWrites(t *testing.T) {
 	t.Parallel()
-	cluster := pgtest.Cluster(t)
-	target, err := cluster.Database()
-	must.NoError(t, err)
+	cluster, target := pgtest.ClusterDatabase(t)
 	w := pagetest.On(t, target)
 	replica := cluster.Replica(t).Same(t, target)
 	must.NoError(t, w.Store.UseReplica(replica, time.Minute, slog.New(slog.DiscardHandler)))

@@ -59,6 +59,17 @@ func Cluster(t testing.TB) *Instance {
 	return instance.until(t)
 }
 
+// ClusterDatabase is Cluster with an empty database, whose DSN it returns.
+func ClusterDatabase(t testing.TB) (*Instance, string) {
+	t.Helper()
+	instance := Cluster(t)
+	dsn, err := instance.Database()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return instance, dsn
+}
+
 // until has the server end with the test.
 func (i *Instance) until(t testing.TB) *Instance {
 	t.Helper()

@@ -122,11 +122,7 @@ func TestDatabase_DroppedAtTheEnd(t *testing.T) {
 }
 
 func TestInstance_KeepsAcknowledgedRows(t *testing.T) {
-	instance := pgtest.Cluster(t)
-	dsn, err := instance.Database()
-	if err != nil {
-		t.Fatal(err)
-	}
+	instance, dsn := pgtest.ClusterDatabase(t)
 	execute(t, connect(t, dsn), "CREATE TABLE thing (id bigint)")
 	for _, end := range []struct {
 		name string
