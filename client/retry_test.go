@@ -13,8 +13,16 @@ import (
 	"github.com/assayhq/assay/client"
 )
 
+// retryAfter answers with a status, a body and the header of that name.
+func retryAfter(status int, body, value string) http.HandlerFunc {
+	return answerWith(status, body, map[string]string{"Retry-After": value})
+}
+
+func seconds(n int) []time.Duration { return []time.Duration{time.Duration(n) * time.Second} }
+
 func TestRetryOfReads(t *testing.T) {
 	ok := answer(200, `{"availableCredits":7}`)
+	const limited = `{"code":"rate-limit-exceeded"}`
 	for _, tt := range []struct {
 		name   string
 		policy client.RetryPolicy
@@ -34,56 +42,35 @@ func TestRetryOfReads(t *testing.T) {
 		},
 		{name: "HangUp", script: []http.HandlerFunc{hangUp, ok}, waits: []time.Duration{250 * time.Millisecond}},
 		{name: "CutOff", script: []http.HandlerFunc{cutOff, ok}, waits: []time.Duration{250 * time.Millisecond}},
-		{
-			name: "RateLimited",
-			script: []http.HandlerFunc{
-				answerWith(429, `{"code":"rate-limit-exceeded"}`, map[string]string{"Retry-After": "17"}), ok,
-			},
-			waits: []time.Duration{17 * time.Second},
-		},
+		{name: "RateLimited", script: []http.HandlerFunc{retryAfter(429, limited, "17"), ok}, waits: seconds(17)},
 		{
 			name: "RetryAfterInDetails",
 			script: []http.HandlerFunc{
 				answer(429, `{"code":"rate-limit-exceeded","details":{"retry_after_seconds":9}}`), ok,
 			},
-			waits: []time.Duration{9 * time.Second},
+			waits: seconds(9),
 		},
 		{
-			name: "RetryAfterOfServerError",
-			script: []http.HandlerFunc{
-				answerWith(503, `{"code":"service-unavailable"}`, map[string]string{"Retry-After": "5"}), ok,
-			},
-			waits: []time.Duration{5 * time.Second},
+			name:   "RetryAfterOfServerError",
+			script: []http.HandlerFunc{retryAfter(503, `{"code":"service-unavailable"}`, "5"), ok}, waits: seconds(5),
 		},
 		{
-			name: "RetryAfterDate",
-			script: []http.HandlerFunc{
-				answerWith(503, ``, map[string]string{"Retry-After": "Sun, 01 Mar 2026 10:00:30 GMT"}), ok,
-			},
-			waits: []time.Duration{30 * time.Second},
+			name:   "RetryAfterDate",
+			script: []http.HandlerFunc{retryAfter(503, ``, "Sun, 01 Mar 2026 10:00:30 GMT"), ok}, waits: seconds(30),
 		},
 		{
 			name: "RetryAfterShorterThanBackoff",
 			script: []http.HandlerFunc{
-				answerWith(503, ``, map[string]string{"Retry-After": "0"}),
-				answerWith(503, ``, map[string]string{"Retry-After": "Sun, 01 Mar 2020 10:00:30 GMT"}),
-				answerWith(503, ``, map[string]string{"Retry-After": "-3"}),
-				ok,
+				retryAfter(503, ``, "0"), retryAfter(503, ``, "Sun, 01 Mar 2020 10:00:30 GMT"), retryAfter(503, ``, "-3"), ok,
 			},
 			waits: []time.Duration{250 * time.Millisecond, 500 * time.Millisecond, time.Second},
 		},
 		{
-			name: "RetryAfterTooLong",
-			script: []http.HandlerFunc{
-				answerWith(429, `{"code":"rate-limit-exceeded"}`, map[string]string{"Retry-After": "91"}),
-			},
+			name: "RetryAfterTooLong", script: []http.HandlerFunc{retryAfter(429, limited, "91")},
 			code: client.CodeRateLimitExceeded,
 		},
 		{
-			name: "RetryAfterOutOfRange",
-			script: []http.HandlerFunc{
-				answerWith(429, `{"code":"rate-limit-exceeded"}`, map[string]string{"Retry-After": "99999999999999999999"}),
-			},
+			name: "RetryAfterOutOfRange", script: []http.HandlerFunc{retryAfter(429, limited, "99999999999999999999")},
 			code: client.CodeRateLimitExceeded,
 		},
 		{

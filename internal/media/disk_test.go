@@ -20,14 +20,10 @@ import (
 func openDisk(t testing.TB) (*Disk, *Staging) {
 	t.Helper()
 	d, err := NewDisk(filepath.Join(t.TempDir(), "media"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	must.CloseLater(t, d)
 	s, err := NewStaging(d.StagingDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	return d, s
 }
 

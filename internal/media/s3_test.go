@@ -25,14 +25,10 @@ import (
 func openS3(t *testing.T, address string) *suite {
 	t.Helper()
 	store, err := Open(address, t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	must.CloseLater(t, store)
 	staging, err := NewStaging(store.StagingDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	return &suite{Store: store, staging: staging}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/fakeclock"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 )
 
@@ -21,9 +22,7 @@ func TestAccounts(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, st *store.Store) {
 		s := node(st, fakeclock.New(morning))
 		made, err := s.CreateAccount(t.Context(), access.System, "Acme", "Owner@Acme.example", text.Japanese)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		t.Run("Made", func(t *testing.T) {
 			a, err := st.Account(t.Context(), made.Account.ID)
 			if err != nil || a.Name != "Acme" || a.Locale != text.Japanese || !a.CreatedAt.Equal(morning) {
@@ -79,9 +78,7 @@ func TestGrantCredits(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, st *store.Store) {
 		s := node(st, fakeclock.New(morning))
 		made, err := s.CreateAccount(t.Context(), access.System, "Acme", "owner@acme.example", text.English)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		live := access.Tenant{AccountID: made.Account.ID, Environment: access.Live}
 		grant := func(amount int64) (int64, error) {
 			return s.GrantCredits(t.Context(), access.System, live, amount, "a reason")

@@ -24,6 +24,7 @@ import (
 
 // buyer makes orders of an account with three photos.
 type buyer struct {
+	store  *store.Store
 	tenant access.Tenant
 	keyID  string
 	photos []order.Photo
@@ -33,7 +34,7 @@ type buyer struct {
 func newBuyer(t *testing.T, s *store.Store) *buyer {
 	t.Helper()
 	at := time.UnixMicro(1).UTC()
-	b := &buyer{tenant: access.Tenant{AccountID: uuid7.New(), Environment: access.Live}, keyID: uuid7.New()}
+	b := &buyer{store: s, tenant: access.Tenant{AccountID: uuid7.New(), Environment: access.Live}, keyID: uuid7.New()}
 	user := uuid7.New()
 	var stored []photo.Stored
 	for range 3 {
@@ -112,6 +113,18 @@ func TestCreationStatements(t *testing.T) {
 	})
 }
 
+// detail reads one of the orders.
+func (b *buyer) detail(t *testing.T, made *store.Creation) error {
+	_, err := b.store.ShownOrder(t.Context(), b.tenant, made.Order.ID)
+	return err
+}
+
+// list reads the newest ten orders.
+func (b *buyer) list(t *testing.T) error {
+	_, _, err := b.store.OrderPage(t.Context(), &order.Filter{Tenant: b.tenant, Brief: true}, 1, 10)
+	return err
+}
+
 // TestAllocations bounds the allocations of the reads with every request, and of a creation.
 func TestAllocations(t *testing.T) {
 	s := storetest.Open(t, filepath.Join(t.TempDir(), "assay.db"))
@@ -134,14 +147,8 @@ func TestAllocations(t *testing.T) {
 		run  func() error
 	}{
 		{"Create", 108, func() error { create(); return nil }},
-		{"Detail", 18, func() error {
-			_, err := s.ShownOrder(t.Context(), b.tenant, last.Order.ID)
-			return err
-		}},
-		{"ListOfTen", 32, func() error {
-			_, _, err := s.OrderPage(t.Context(), &order.Filter{Tenant: b.tenant, Brief: true}, 1, 10)
-			return err
-		}},
+		{"Detail", 18, func() error { return b.detail(t, last) }},
+		{"ListOfTen", 32, func() error { return b.list(t) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := testing.AllocsPerRun(50, func() {
@@ -203,14 +210,8 @@ func TestRoundTrips(t *testing.T) {
 			_, err := s.Remembered(t.Context(), b.tenant, "order 1", time.UnixMicro(0))
 			return err
 		}},
-		{"Detail", 1, func() error {
-			_, err := s.ShownOrder(t.Context(), b.tenant, first.Order.ID)
-			return err
-		}},
-		{"List", 1, func() error {
-			_, _, err := s.OrderPage(t.Context(), &order.Filter{Tenant: b.tenant, Brief: true}, 1, 10)
-			return err
-		}},
+		{"Detail", 1, func() error { return b.detail(t, first) }},
+		{"List", 1, func() error { return b.list(t) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before := trips.n.Load()

@@ -80,10 +80,7 @@ func (r *recorder) recordPhotoRequest(c, orders *chapter, id string) {
 		"comment": "Please show all of it.", "max_photos": 1,
 		"reference_photo_url": "https://assay.example/reference.jpg",
 	}
-	for _, refused := range []struct {
-		label string
-		body  string
-	}{
+	for _, refused := range []struct{ label, body string }{
 		{"not JSON", "["},
 		{"nothing", "{}"},
 		{"no entries", `{"photos":[]}`},

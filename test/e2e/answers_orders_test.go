@@ -74,10 +74,7 @@ func (r *recorder) recordUpdatePhotos(c *chapter) {
 	entry := object{"index_code": "overall", "url": r.photos[1]}
 	logo := object{"index_code": "logo", "url": r.photos[2]}
 	unable := object{"index_code": "overall", "is_unable_to_provide": true}
-	for _, refused := range []struct {
-		label string
-		body  string
-	}{
+	for _, refused := range []struct{ label, body string }{
 		{"not JSON", "{"},
 		{"nothing", "{}"},
 		{"no entries", `{"photos":[]}`},

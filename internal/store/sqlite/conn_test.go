@@ -30,11 +30,8 @@ func TestOpen_Missing(t *testing.T) {
 
 // TestUnnamed checks that only parameters in their order lose their names.
 func TestUnnamed(t *testing.T) {
-	expect.Results(t, Unnamed, map[string]string{
-		"SELECT 1":            "SELECT 1",
-		"SELECT $1, $2":       "SELECT ?, ?",
-		"SELECT $2, $1":       "SELECT $2, $1",
-		"SELECT $1, $1":       "SELECT $1, $1",
-		"SELECT $1, $2 + $10": "SELECT $1, $2 + $10",
-	})
+	expect.Equal(t, "in their order", Unnamed("SELECT $1, $2"), "SELECT ?, ?")
+	for _, text := range []string{"SELECT 1", "SELECT $2, $1", "SELECT $1, $1", "SELECT $1, $2 + $10"} {
+		expect.Equal(t, text, Unnamed(text), text)
+	}
 }

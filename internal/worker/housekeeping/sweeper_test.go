@@ -13,6 +13,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/testkit/expect"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/s3test"
@@ -63,9 +64,7 @@ func TestSweeper(t *testing.T) {
 func TestRetention(t *testing.T) {
 	storetest.EachTarget(t, func(t *testing.T, target string) {
 		s := shop.New(t, target)
-		count := func(table, where string) string {
-			return rawsql.Rows(t, target, "SELECT COUNT(*) FROM "+table+" WHERE "+where)[0][0]
-		}
+		count := func(rows string) string { return rawsql.Rows(t, target, "SELECT COUNT(*) FROM "+rows)[0][0] }
 		now := s.Clock.Now().UnixMicro()
 		hour := int64(time.Hour / time.Microsecond)
 		ago := func(hours int64) int64 { return now - hours*hour }
@@ -104,21 +103,17 @@ func TestRetention(t *testing.T) {
 			ClaimAge: claim, AttemptAge: 720 * time.Hour, EventAge: 720 * time.Hour, DeliveryAge: 2160 * time.Hour,
 		}
 		must.NoError(t, k.Round(t.Context()))
-		for _, want := range []struct{ table, where, n string }{
-			{"deliveries", "true", "3"},
-			{"deliveries", "id IN ('2-pending', '3-redelivered', '5-young')", "3"},
-			{"delivery_attempts", "delivery_id IN ('1-old', '4-old')", "0"},
-			{"catalog_versions", "version > 10", "20"},
-			{"catalog_versions", "version BETWEEN 2 AND 10", "0"},
-			{"delivery_leases", "endpoint_id = 'old'", "0"},
-			{"delivery_leases", "endpoint_id = 'young'", "1"},
-			{"links", "id = 'old'", "0"},
-			{"links", "id = 'young'", "1"},
-		} {
-			if got := count(want.table, want.where); got != want.n {
-				t.Errorf("%s where %s: %s, want %s", want.table, want.where, got, want.n)
-			}
-		}
+		expect.Results(t, count, map[string]string{
+			"deliveries": "3",
+			"deliveries WHERE id IN ('2-pending', '3-redelivered', '5-young')": "3",
+			"delivery_attempts WHERE delivery_id IN ('1-old', '4-old')":        "0",
+			"catalog_versions WHERE version > 10":                              "20",
+			"catalog_versions WHERE version BETWEEN 2 AND 10":                  "0",
+			"delivery_leases WHERE endpoint_id = 'old'":                        "0",
+			"delivery_leases WHERE endpoint_id = 'young'":                      "1",
+			"links WHERE id = 'old'":                                           "0",
+			"links WHERE id = 'young'":                                         "1",
+		})
 	})
 }
 
