@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"image"
-	"image/png"
 	"io"
 	"log/slog"
 	"net/http"
@@ -24,6 +22,7 @@ import (
 	"github.com/assayhq/assay/internal/testkit/child"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
+	"github.com/assayhq/assay/internal/testkit/pictures"
 	"github.com/assayhq/assay/internal/testkit/redistest"
 )
 
@@ -95,10 +94,10 @@ func (f *fleet) client(t *testing.T, node int, secret string) *client.Client {
 // order orders through the first node.
 func (f *fleet) order(t *testing.T, secret string, mock client.MockOutcome) {
 	t.Helper()
-	var photo bytes.Buffer
-	must.NoError(t, png.Encode(&photo, image.NewGray(image.Rect(0, 0, 9, 9))))
 	c := f.client(t, 0, secret)
-	sent, err := c.UploadPhotos(t.Context(), client.File{Name: "bag.png", Content: &photo})
+	sent, err := c.UploadPhotos(t.Context(), client.File{
+		Name: "bag.png", Content: bytes.NewReader(pictures.GrayPNG(9, 9)),
+	})
 	must.NoError(t, err)
 	_, err = c.CreateOrder(t.Context(), client.CreateOrder{
 		BrandCode: "northwind", CategoryCode: "bags", Photos: []client.OrderPhoto{{URL: sent[0].URL, IndexCode: "overall"}},

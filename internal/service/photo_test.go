@@ -2,8 +2,6 @@ package service_test
 
 import (
 	"bytes"
-	"image"
-	"image/png"
 	"testing"
 
 	"github.com/assayhq/assay/internal/domain/access"
@@ -11,6 +9,7 @@ import (
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/pictures"
 	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 )
@@ -20,9 +19,8 @@ func TestStorageLimit(t *testing.T) {
 	storetest.EachTarget(t, func(t *testing.T, target string) {
 		s := shop.New(t, target)
 		upload := func(k *access.Key) error {
-			var content bytes.Buffer
-			must.NoError(t, png.Encode(&content, image.NewGray(image.Rect(0, 0, 9, 9))))
-			staged, refusal, err := s.Staging.Accept(t.Context(), &content, "photo.png", 1<<20)
+			content := bytes.NewReader(pictures.GrayPNG(9, 9))
+			staged, refusal, err := s.Staging.Accept(t.Context(), content, "photo.png", 1<<20)
 			if err != nil || refusal != nil {
 				t.Fatal(err, refusal)
 			}

@@ -5,8 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"image"
-	"image/png"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -20,6 +18,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
+	"github.com/assayhq/assay/internal/testkit/pictures"
 	"github.com/assayhq/assay/internal/testkit/program"
 	"github.com/assayhq/assay/internal/testkit/receiver"
 )
@@ -126,11 +125,8 @@ func prepare(t *testing.T, c *client.Client, r *receiver.Receiver) (photo string
 		t.Fatal(err)
 	}
 	r.Register("/hook", w.SigningSecret)
-	var content bytes.Buffer
-	if err := png.Encode(&content, image.NewGray(image.Rect(0, 0, 8, 8))); err != nil {
-		t.Fatal(err)
-	}
-	uploaded, err := c.UploadPhotos(t.Context(), client.File{Name: "bag.png", Content: &content})
+	content := bytes.NewReader(pictures.GrayPNG(8, 8))
+	uploaded, err := c.UploadPhotos(t.Context(), client.File{Name: "bag.png", Content: content})
 	if err != nil {
 		t.Fatal(err)
 	}

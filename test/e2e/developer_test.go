@@ -44,7 +44,7 @@ func TestDeveloperCommands(t *testing.T) {
 
 	dev := program.New(t, anybody)
 	photo := filepath.Join(t.TempDir(), "tote.jpg")
-	if err := os.WriteFile(photo, newPhoto(t, 0), 0o600); err != nil {
+	if err := os.WriteFile(photo, newPhoto(0), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var created client.CreatedOrder

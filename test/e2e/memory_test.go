@@ -34,7 +34,7 @@ func TestUploadMemory(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := residentPeak(t, s.PID())
-			photo := newPhoto(t, photoSize)
+			photo := newPhoto(photoSize)
 			if len(photo) != photoSize {
 				t.Fatalf("the photo has %d bytes", len(photo))
 			}

@@ -29,7 +29,7 @@ func TestMove(t *testing.T) {
 	s := start(t, program.Settings{"webhook-allow-private": "true"})
 	a := s.open(t)
 	c := s.client(t, a.Live)
-	photo := newPhoto(t, 300_000)
+	photo := newPhoto(300_000)
 	results, err := c.UploadPhotos(t.Context(), client.File{Name: "bag.png", Content: bytes.NewReader(photo)})
 	if err != nil || results[0].Err() != nil {
 		t.Fatal(err, results)

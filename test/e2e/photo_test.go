@@ -3,41 +3,20 @@ package e2e_test
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
-	"hash/crc32"
-	"image"
-	"image/png"
 	"strconv"
 	"testing"
 
 	"github.com/assayhq/assay/client"
+	"github.com/assayhq/assay/internal/testkit/pictures"
 )
 
 // newPhoto returns a valid PNG of about the given size: a small picture padded with a private chunk.
-func newPhoto(t testing.TB, size int) []byte {
-	t.Helper()
-	var picture bytes.Buffer
-	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 16, 9))); err != nil {
-		t.Fatal(err)
-	}
-	const endChunk = 12 // IEND: length, type and checksum, no content
-	body := picture.Bytes()
-	split := len(body) - endChunk
-	padding := make([]byte, max(0, size-len(body)-endChunk))
-	chunk := append([]byte("asSy"), padding...)
-
-	photo := make([]byte, 0, len(body)+len(chunk)+8)
-	photo = append(photo, body[:split]...)
-	photo = binary.BigEndian.AppendUint32(photo, uint32(len(padding)))
-	photo = append(photo, chunk...)
-	photo = binary.BigEndian.AppendUint32(photo, crc32.ChecksumIEEE(chunk))
-	return append(photo, body[split:]...)
-}
+func newPhoto(size int) []byte { return pictures.PadPNG(pictures.GrayPNG(16, 9), size, "") }
 
 // upload stores some copies of a small photo and returns their managed URLs.
 func upload(t *testing.T, c *client.Client, count int) []string {
 	t.Helper()
-	photo := newPhoto(t, 0)
+	photo := newPhoto(0)
 	files := make([]client.File, count)
 	for i := range files {
 		files[i] = client.File{Name: "photo-" + strconv.Itoa(i) + ".png", Content: bytes.NewReader(photo)}

@@ -156,7 +156,7 @@ type buyers struct {
 
 func newBuyers(t *testing.T, base string, k key, count int) *buyers {
 	t.Helper()
-	s := &buyers{photo: newPhoto(t, 64<<10)}
+	s := &buyers{photo: newPhoto(64 << 10)}
 	for range count {
 		transport := &http.Transport{MaxIdleConnsPerHost: 1}
 		t.Cleanup(transport.CloseIdleConnections)

@@ -25,7 +25,7 @@ func TestS3(t *testing.T) {
 	other := start(t, settings)
 	a := s.open(t)
 	c := s.client(t, a.Live)
-	photo := newPhoto(t, 1<<20)
+	photo := newPhoto(1 << 20)
 	results, err := c.UploadPhotos(t.Context(), client.File{Name: "bag.png", Content: bytes.NewReader(photo)})
 	if err != nil || results[0].Err() != nil {
 		t.Fatal(err, results)
@@ -80,7 +80,7 @@ func TestS3_Outage(t *testing.T) {
 		t.Errorf("readyz: %d %s", ready.StatusCode, ready.body)
 	}
 	var refused *client.Error
-	_, err := c.UploadPhotos(t.Context(), client.File{Name: "a.png", Content: bytes.NewReader(newPhoto(t, 0))})
+	_, err := c.UploadPhotos(t.Context(), client.File{Name: "a.png", Content: bytes.NewReader(newPhoto(0))})
 	if !errors.As(err, &refused) || refused.StatusCode != http.StatusServiceUnavailable || refused.RetryAfter <= 0 {
 		t.Errorf("an upload: %#v", err)
 	}

@@ -74,13 +74,13 @@ func TestFlagWins(t *testing.T) {
 			s := start(t, program.Settings{"max-photo-bytes": "2KiB"}, tt.arguments...)
 			c := s.client(t, s.open(t).Test)
 			_, err := c.UploadPhotos(t.Context(), client.File{
-				Name: "large.png", Content: bytes.NewReader(newPhoto(t, int(tt.want)+1)),
+				Name: "large.png", Content: bytes.NewReader(newPhoto(int(tt.want) + 1)),
 			})
 			if !client.IsCode(err, client.CodeFileTooLarge) {
 				t.Fatalf("one byte too many: %v", err)
 			}
 			if _, err := c.UploadPhotos(t.Context(), client.File{
-				Name: "fits.png", Content: bytes.NewReader(newPhoto(t, int(tt.want))),
+				Name: "fits.png", Content: bytes.NewReader(newPhoto(int(tt.want))),
 			}); err != nil {
 				t.Errorf("a photo that fits: %v", err)
 			}

@@ -36,7 +36,7 @@ func beginUpload(t *testing.T, through *http.Client, base string, k key) *slowUp
 	t.Helper()
 	reader, writer := io.Pipe()
 	u := &slowUpload{
-		body: writer, form: multipart.NewWriter(writer), photo: newPhoto(t, 1<<20), answer: make(chan uploadAnswer, 1),
+		body: writer, form: multipart.NewWriter(writer), photo: newPhoto(1 << 20), answer: make(chan uploadAnswer, 1),
 	}
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/photos", reader)
 	if err != nil {

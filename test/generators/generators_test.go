@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/assayhq/assay/internal/testkit/integrationtest"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/need"
+	"github.com/assayhq/assay/internal/testkit/pictures"
 	"github.com/assayhq/assay/internal/testkit/program"
 )
 
@@ -44,7 +44,7 @@ func newWorkshop(t *testing.T, document string) *workshop {
 	installation.CLI(t, &key, "keys", "create", "--account", "Acme", "--env", "test", "--name", "shop", "--scopes", "all")
 	server := installation.Start(t)
 	w := &workshop{t: t, dir: t.TempDir()}
-	w.write("photo.png", integrationtest.PNG(t, 8, 8))
+	w.write("photo.png", pictures.GrayPNG(8, 8))
 	_, text := must.Get(t, http.DefaultClient, server.URL("/v1/integrations/"+document))
 	w.write("openapi.json", text)
 	w.env = append(os.Environ(), "ASSAY_BASE="+server.URL("/v1/integrations"), "ASSAY_KEY="+key.Key,

@@ -8,8 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"image"
-	"image/png"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -24,6 +22,7 @@ import (
 	"github.com/assayhq/assay/client"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
+	"github.com/assayhq/assay/internal/testkit/pictures"
 	"github.com/assayhq/assay/internal/testkit/program"
 	"github.com/assayhq/assay/internal/testkit/redistest"
 	"github.com/assayhq/assay/internal/testkit/s3test"
@@ -176,10 +175,8 @@ type load struct {
 
 func begin(t *testing.T, shop *client.Client) *load {
 	t.Helper()
-	var photo bytes.Buffer
-	must.NoError(t, png.Encode(&photo, image.NewGray(image.Rect(0, 0, 200, 100))))
 	ctx, cancel := context.WithCancel(context.Background())
-	l := &load{shop: shop, photo: photo.Bytes(), cancel: cancel}
+	l := &load{shop: shop, photo: pictures.GrayPNG(200, 100), cancel: cancel}
 	t.Cleanup(func() { l.stop() })
 	for range customers {
 		l.running.Go(func() {

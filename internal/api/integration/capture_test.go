@@ -11,6 +11,7 @@ import (
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/testkit/integrationtest"
 	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/pictures"
 )
 
 // takes sends photos through a capture link as its page does.
@@ -34,7 +35,7 @@ func (v *captureVisit) add(t *testing.T, key, index string) {
 	t.Helper()
 	c, err := v.w.Service.OpenCapture(t.Context(), v.token)
 	must.NoError(t, err)
-	u, refusal, err := v.w.Staging.Accept(t.Context(), bytes.NewReader(integrationtest.JPEG(t, 640, 480)), key+".jpg",
+	u, refusal, err := v.w.Staging.Accept(t.Context(), bytes.NewReader(pictures.GrayJPEG(640, 480)), key+".jpg",
 		1<<20)
 	must.NoError(t, err)
 	if refusal != nil {

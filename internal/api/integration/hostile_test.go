@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/assayhq/assay/internal/testkit/integrationtest"
+	"github.com/assayhq/assay/internal/testkit/pictures"
 )
 
 // hostile are texts that have broken other services.
@@ -140,7 +141,7 @@ func TestHostile_Strings(t *testing.T) {
 			for _, text := range hostile {
 				name := strings.NewReplacer("\n", "", "\r", "").Replace(text)
 				fine(t, c.Upload(t, part{Filename: name, Content: []byte(text)}, part{
-					Filename: "x", Content: integrationtest.PNG(t, 1, 1),
+					Filename: "x", Content: pictures.GrayPNG(1, 1),
 				}))
 				fine(t, c.Post(t, "/photos", text, "Content-Type", "multipart/form-data; boundary="+strings.Map(func(r rune) rune {
 					if r < ' ' || r >= 0x7f {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/testkit/integrationtest"
+	"github.com/assayhq/assay/internal/testkit/pictures"
 )
 
 type part = integrationtest.Part
@@ -16,7 +17,7 @@ type part = integrationtest.Part
 // file is a part that holds a good photo.
 func file(t *testing.T, name string) part {
 	t.Helper()
-	return part{Filename: name, Content: integrationtest.PNG(t, 8, 6)}
+	return part{Filename: name, Content: pictures.GrayPNG(8, 6)}
 }
 
 // TestUploadPhotos uploads files that are stored.
@@ -24,7 +25,7 @@ func TestUploadPhotos(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		c := w.Test(t)
 		t.Run("Stored", func(t *testing.T) {
-			content := integrationtest.JPEG(t, 12, 9)
+			content := pictures.GrayJPEG(12, 9)
 			r := c.Upload(t, part{Filename: "front.jpg", Content: content}).Want(t, 201)
 			url := r.Text(t, "data.0.url")
 			r.Is(t, "", obj{"data": []any{obj{"status": "uploaded", "url": url, "original_name": "front.jpg"}}})
@@ -96,8 +97,8 @@ func TestUploadPhotos_Formats(t *testing.T) {
 			content []byte
 			ext     string
 		}{
-			{name: "JPEG", content: integrationtest.JPEG(t, 4, 4), ext: ".jpg"},
-			{name: "PNG", content: integrationtest.PNG(t, 4, 4), ext: ".png"},
+			{name: "JPEG", content: pictures.GrayJPEG(4, 4), ext: ".jpg"},
+			{name: "PNG", content: pictures.GrayPNG(4, 4), ext: ".png"},
 			{name: "WebP", content: integrationtest.WebPHeader(4, 4), ext: ".webp"},
 			{name: "HEIC", content: integrationtest.HEIFHeader("heic", 4, 4), ext: ".heic"},
 			{name: "HEIF", content: integrationtest.HEIFHeader("mif1", 4, 4), ext: ".heif"},
@@ -121,8 +122,8 @@ func TestUploadPhotos_Formats(t *testing.T) {
 func TestUploadPhotos_Refused(t *testing.T) {
 	integrationtest.EachWith(t, integrationtest.Options{MaxPhotoBytes: 4096}, func(t *testing.T, w *world) {
 		c := w.Test(t)
-		large := append(integrationtest.PNG(t, 4, 4), make([]byte, 4097)...)
-		exact := append(integrationtest.PNG(t, 4, 4), make([]byte, 4096-len(integrationtest.PNG(t, 4, 4)))...)
+		large := append(pictures.GrayPNG(4, 4), make([]byte, 4097)...)
+		exact := append(pictures.GrayPNG(4, 4), make([]byte, 4096-len(pictures.GrayPNG(4, 4)))...)
 		refused := []struct {
 			name, code string
 			content    []byte
@@ -256,7 +257,7 @@ func TestUploadPhotos_OriginalName(t *testing.T) {
 		}
 		t.Run("Extended", func(t *testing.T) { // RFC 5987
 			body := "--b\r\nContent-Disposition: form-data; name=\"p\"; filename*=UTF-8''%E6%AD%A3%E9%9D%A2.jpg\r\n\r\n" +
-				string(integrationtest.PNG(t, 2, 2)) + "\r\n--b--\r\n"
+				string(pictures.GrayPNG(2, 2)) + "\r\n--b--\r\n"
 			c.Post(t, "/photos", body, "Content-Type", "multipart/form-data; boundary=b").Want(t, 201).
 				Is(t, "data.0.original_name", "正面.jpg")
 		})
@@ -267,7 +268,7 @@ func TestUploadPhotos_OriginalName(t *testing.T) {
 func TestUploadPhotos_StorageLimit(t *testing.T) {
 	integrationtest.EachWith(t, integrationtest.Options{StoredBytes: 100}, func(t *testing.T, w *world) {
 		c := w.Test(t)
-		r := c.Upload(t, part{Filename: "large.jpg", Content: integrationtest.JPEG(t, 64, 64)})
+		r := c.Upload(t, part{Filename: "large.jpg", Content: pictures.GrayJPEG(64, 64)})
 		r.Want(t, 409).Is(t, "code", "storage-limit-reached")
 		r.Is(t, "details.limit", 100)
 	})

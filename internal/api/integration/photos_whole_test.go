@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/assayhq/assay/internal/testkit/integrationtest"
+	"github.com/assayhq/assay/internal/testkit/pictures"
 )
 
 // TestUploadPhotos_Damaged checks that a file is followed to its end: what begins like a photo and goes on as something
@@ -12,7 +13,7 @@ import (
 func TestUploadPhotos_Damaged(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		c := w.Test(t)
-		jpg, png := integrationtest.JPEG(t, 12, 9), integrationtest.PNG(t, 12, 9)
+		jpg, png := pictures.GrayJPEG(12, 9), pictures.GrayPNG(12, 9)
 		archive := append([]byte("PK\x03\x04"), bytes.Repeat([]byte("anything "), 10_000)...)
 		film := append([]byte("\x00\x00\x00\x10ftypmp42\x00\x00\x00\x00\x00\x01\x86\xa8mdat"), make([]byte, 100_000)...)
 		for name, content := range map[string][]byte{

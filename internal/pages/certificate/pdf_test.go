@@ -15,7 +15,9 @@ import (
 	"github.com/makiuchi-d/gozxing/qrcode"
 
 	"github.com/assayhq/assay/internal/domain/certificate"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/need"
+	"github.com/assayhq/assay/internal/testkit/pictures"
 )
 
 // fetchPDF stores the PDF of a certificate in a file.
@@ -117,14 +119,9 @@ func TestPDF(t *testing.T) {
 // TestPDF_AllPhotos checks that the PDF has every photo with its name, on as many sheets as it takes, and that the
 // issuer is named with logo and address.
 func TestPDF_AllPhotos(t *testing.T) {
-	var logo bytes.Buffer
-	if err := png.Encode(&logo, image.NewGray(image.Rect(0, 0, 60, 20))); err != nil {
-		t.Fatal(err)
-	}
-	picked, err := certificate.NewLogo(logo.Bytes())
-	if err != nil {
-		t.Fatal(err)
-	}
+	logo := pictures.GrayPNG(60, 20)
+	picked, err := certificate.NewLogo(logo)
+	must.NoError(t, err)
 	w := newWorldOf(t, certificate.Issuer{Name: "Kyoto Appraisal 京都鑑定", Address: "1-2 Nakagyo, Kyoto", Logo: picked})
 	const photos = 12 // of as many indexes
 	var contents [][]byte
@@ -147,7 +144,7 @@ func TestPDF_AllPhotos(t *testing.T) {
 	}
 	_, page := w.get(t, "/certificates/"+id)
 	holds(t, page, "Kyoto Appraisal 京都鑑定", "1-2 Nakagyo, Kyoto", `src="/issuer-logo"`)
-	if resp, body := w.get(t, "/issuer-logo"); resp.Header.Get("Content-Type") != "image/png" || body != logo.String() {
+	if resp, body := w.get(t, "/issuer-logo"); resp.Header.Get("Content-Type") != "image/png" || body != string(logo) {
 		t.Errorf("the logo is %s", resp.Header.Get("Content-Type"))
 	}
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/media"
-	"github.com/assayhq/assay/internal/testkit/integrationtest"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/assayhq/assay/internal/testkit/pagetest"
+	"github.com/assayhq/assay/internal/testkit/pictures"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 	"github.com/assayhq/assay/internal/testkit/uitest"
 )
@@ -39,7 +39,7 @@ func (w *world) submitPhotos(t *testing.T, token string) {
 		if !x.Required {
 			continue
 		}
-		photo := bytes.NewReader(integrationtest.JPEG(t, 640, 480))
+		photo := bytes.NewReader(pictures.GrayJPEG(640, 480))
 		u, refusal, err := w.Staging.Accept(t.Context(), photo, x.Code+".jpg", 1<<20)
 		must.NoError(t, err)
 		if refusal != nil {

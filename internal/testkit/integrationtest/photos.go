@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"image"
-	"image/jpeg"
-	"image/png"
 	"mime/multipart"
 	"net/textproto"
 	"os"
@@ -111,26 +108,6 @@ func (w *World) StagedFiles(t testing.TB) []string {
 		names[i] = e.Name()
 	}
 	return names
-}
-
-// PNG returns a real PNG image.
-func PNG(t testing.TB, width, height int) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, width, height))); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
-// JPEG returns a real JPEG image.
-func JPEG(t testing.TB, width, height int) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	if err := jpeg.Encode(&b, image.NewGray(image.Rect(0, 0, width, height)), nil); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
 }
 
 // PNGHeader returns the beginning of a PNG image of any size: all that the service reads of it.

@@ -5,8 +5,6 @@ package shop
 import (
 	"bytes"
 	"encoding/json"
-	"image"
-	"image/png"
 	"log/slog"
 	"path/filepath"
 	"sync/atomic"
@@ -27,6 +25,7 @@ import (
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/fakeclock"
 	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/pictures"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 )
 
@@ -136,10 +135,9 @@ func New(t testing.TB, target string, changes ...func(*service.Config)) *Shop {
 // Photo uploads a photo and returns its managed URL.
 func (s *Shop) Photo(t testing.TB, k *access.Key) string {
 	t.Helper()
-	var content bytes.Buffer
 	n := int(s.photos.Add(1))
-	must.NoError(t, png.Encode(&content, image.NewGray(image.Rect(0, 0, 8+n%1000, 8+n/1000))))
-	upload, refusal, err := s.Staging.Accept(t.Context(), &content, "写真.png", 1<<20)
+	content := bytes.NewReader(pictures.GrayPNG(8+n%1000, 8+n/1000))
+	upload, refusal, err := s.Staging.Accept(t.Context(), content, "写真.png", 1<<20)
 	if err != nil || refusal != nil {
 		t.Fatal(err, refusal)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/testkit/integrationtest"
+	"github.com/assayhq/assay/internal/testkit/pictures"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/worker/housekeeping"
 )
@@ -45,7 +46,7 @@ func TestRound(t *testing.T) {
 		upload := func(t *testing.T) string {
 			t.Helper()
 			return c.Upload(t, integrationtest.Part{
-				Filename: "x", Content: integrationtest.PNG(t, 2, 2),
+				Filename: "x", Content: pictures.GrayPNG(2, 2),
 			}).Want(t, 201).Text(t, "data.0.url")
 		}
 		order2 := func(t *testing.T, url string) *integrationtest.Response {
@@ -149,7 +150,7 @@ func TestRoundContinuesAfterFailures(t *testing.T) {
 			w.Claim(t, claimed[i])
 			w.Clock.Advance(time.Second) // the broken orders are the oldest
 		}
-		c.Upload(t, integrationtest.Part{Filename: "x", Content: integrationtest.PNG(t, 2, 2)}).Want(t, 201)
+		c.Upload(t, integrationtest.Part{Filename: "x", Content: pictures.GrayPNG(2, 2)}).Want(t, 201)
 		files := len(w.StoredFiles(t))
 		for _, id := range []string{unanswered[0], claimed[0]} {
 			rawsql.Exec(t, w.Target, "UPDATE orders SET facts = '{' WHERE id = '"+id+"'")
