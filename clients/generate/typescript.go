@@ -19,8 +19,9 @@ func typescript(d *document) string {
 			fmt.Fprintf(&out, "export type %s = %s;\n", s.Name, tsType(s.Schema))
 			continue
 		}
-		fmt.Fprintf(&out, "export interface %s {\n", s.Name)
-		for _, f := range d.fields(s.Schema) {
+		extends, fields := d.extends(s.Schema)
+		fmt.Fprintf(&out, "export interface %s%s {\n", s.Name, extends)
+		for _, f := range fields {
 			comment(&out, "  ", f.Schema)
 			optional := "?"
 			if f.Required {
@@ -37,6 +38,21 @@ func typescript(d *document) string {
 	}
 	out.WriteString("  | (string & {});\n")
 	return out.String()
+}
+
+// extends returns the clause with the interfaces that an object extends, and the fields that it adds or narrows.
+func (d *document) extends(s *schema) (clause string, own []field) {
+	own = d.fields(s)
+	for _, part := range s.AllOf {
+		if part.Ref == "" {
+			continue
+		}
+		clause += ", " + refName(part.Ref)
+		for _, inherited := range d.fields(part) {
+			own = slices.DeleteFunc(own, func(f field) bool { return f.Name == inherited.Name && !s.declares(f.Name) })
+		}
+	}
+	return strings.Replace(clause, ",", " extends", 1), own
 }
 
 func comment(out *strings.Builder, indent string, s *schema) {

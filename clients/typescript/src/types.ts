@@ -300,30 +300,7 @@ export interface OrderState {
   photos_to_resubmit?: PhotoToResubmit[];
 }
 
-export interface OrderDetail {
-  /** Id of the order. */
-  id: Id;
-  status: OrderStatus;
-  outcome: Outcome;
-  /** The verdict in words, in the requested language, else English; null until there is one. */
-  outcome_locale: string | null;
-  /** Whether the order is past its due date, or was when it ended. Information only. */
-  delayed: boolean;
-  classification: Classification;
-  /** When the answer is due; null while photos are requested. */
-  due_date: TimestampOrNull;
-  /** When the order last changed. */
-  updated_at: TimestampOrNull;
-  /** Completed orders only. The public certificate; null where there is none. */
-  certificate_url?: string | null;
-  /** Outcomes authentic and fake only, and there always; empty where no reason was given. In English. */
-  outcome_reasons?: string[];
-  /** The same reasons in the same order in the requested language, each falling back to English. */
-  outcome_reasons_locale?: string[];
-  /** Outcome fake only, where they were named. Codes of the photo indexes that gave the item away. */
-  outcome_indexes?: string[];
-  /** While photos are requested only. What to send. */
-  photos_to_resubmit?: PhotoToResubmit[];
+export interface OrderDetail extends OrderState {
 }
 
 export interface SubmitUpdatePhotos {
@@ -547,37 +524,7 @@ export interface OrderEvent {
 }
 
 /** The payload of the deliveries, without `delivery_id`. */
-export interface EventBody {
-  /** Use it to pick the handler. */
-  webhook_event: WebhookEvent;
-  /** Your own reference, to match your record. */
-  external_id: string | null;
-  order_number: OrderNumber;
-  /** When the event happened. */
-  created_at: Timestamp;
-  /** Id of the order. */
-  id: Id;
-  status: OrderStatus;
-  outcome: Outcome;
-  /** The verdict in words, in the requested language, else English; null until there is one. */
-  outcome_locale: string | null;
-  /** Whether the order is past its due date, or was when it ended. Information only. */
-  delayed: boolean;
-  classification: Classification;
-  /** When the answer is due; null while photos are requested. */
-  due_date: TimestampOrNull;
-  /** When the order last changed. */
-  updated_at: TimestampOrNull;
-  /** Completed orders only. The public certificate; null where there is none. */
-  certificate_url?: string | null;
-  /** Outcomes authentic and fake only, and there always; empty where no reason was given. In English. */
-  outcome_reasons?: string[];
-  /** The same reasons in the same order in the requested language, each falling back to English. */
-  outcome_reasons_locale?: string[];
-  /** Outcome fake only, where they were named. Codes of the photo indexes that gave the item away. */
-  outcome_indexes?: string[];
-  /** While photos are requested only. What to send. */
-  photos_to_resubmit?: PhotoToResubmit[];
+export interface EventBody extends EventFields, OrderState {
 }
 
 export interface UpdateWebhook {
@@ -650,21 +597,7 @@ export interface WebhookEndpointFields {
   paused?: true;
 }
 
-export interface WebhookEndpoint {
-  /** Id of the endpoint. */
-  id: Id;
-  /** The API key that owns it. */
-  api_key_id: Id;
-  /** Your name for it. */
-  name: string | null;
-  /** Where deliveries go. */
-  url: string;
-  events: WebhookEvents;
-  /** When it was made. */
-  created_at: Timestamp;
-  auth?: WebhookAuth;
-  /** *Addition.* Only on paused endpoints: their deliveries wait. */
-  paused?: true;
+export interface WebhookEndpoint extends WebhookEndpointFields {
 }
 
 export interface WebhookEndpointList {
@@ -672,21 +605,7 @@ export interface WebhookEndpointList {
   data: WebhookEndpoint[];
 }
 
-export interface CreatedWebhookEndpoint {
-  /** Id of the endpoint. */
-  id: Id;
-  /** The API key that owns it. */
-  api_key_id: Id;
-  /** Your name for it. */
-  name: string | null;
-  /** Where deliveries go. */
-  url: string;
-  events: WebhookEvents;
-  /** When it was made. */
-  created_at: Timestamp;
-  auth?: WebhookAuth;
-  /** *Addition.* Only on paused endpoints: their deliveries wait. */
-  paused?: true;
+export interface CreatedWebhookEndpoint extends WebhookEndpointFields {
   /** Signed endpoints only, and only here. Key of the signatures; keep it, it is not shown again. */
   signing_secret?: string;
 }
@@ -713,74 +632,16 @@ export interface DeliveryFields {
   created_at: Timestamp;
 }
 
-export interface OrderOutcomePayload {
+export interface OrderOutcomePayload extends DeliveryFields, OrderState {
   /** Use it to pick the handler. */
   webhook_event: "order-outcome";
-  /** Id of the delivery; the same at every attempt. Process each one once. */
-  delivery_id: Id;
-  /** Your own reference, to match your record. */
-  external_id: string | null;
-  order_number: OrderNumber;
-  /** When the event happened. */
-  created_at: Timestamp;
-  /** Id of the order. */
-  id: Id;
   status: "completed";
-  outcome: Outcome;
-  /** The verdict in words, in the requested language, else English; null until there is one. */
-  outcome_locale: string | null;
-  /** Whether the order is past its due date, or was when it ended. Information only. */
-  delayed: boolean;
-  classification: Classification;
-  /** When the answer is due; null while photos are requested. */
-  due_date: TimestampOrNull;
-  /** When the order last changed. */
-  updated_at: TimestampOrNull;
-  /** Completed orders only. The public certificate; null where there is none. */
-  certificate_url?: string | null;
-  /** Outcomes authentic and fake only, and there always; empty where no reason was given. In English. */
-  outcome_reasons?: string[];
-  /** The same reasons in the same order in the requested language, each falling back to English. */
-  outcome_reasons_locale?: string[];
-  /** Outcome fake only, where they were named. Codes of the photo indexes that gave the item away. */
-  outcome_indexes?: string[];
-  /** While photos are requested only. What to send. */
-  photos_to_resubmit?: PhotoToResubmit[];
 }
 
-export interface UpdatePhotosPayload {
+export interface UpdatePhotosPayload extends DeliveryFields, OrderState {
   /** Use it to pick the handler. */
   webhook_event: "update-photos";
-  /** Id of the delivery; the same at every attempt. Process each one once. */
-  delivery_id: Id;
-  /** Your own reference, to match your record. */
-  external_id: string | null;
-  order_number: OrderNumber;
-  /** When the event happened. */
-  created_at: Timestamp;
-  /** Id of the order. */
-  id: Id;
   status: "update-photos";
-  outcome: Outcome;
-  /** The verdict in words, in the requested language, else English; null until there is one. */
-  outcome_locale: string | null;
-  /** Whether the order is past its due date, or was when it ended. Information only. */
-  delayed: boolean;
-  classification: Classification;
-  /** When the answer is due; null while photos are requested. */
-  due_date: TimestampOrNull;
-  /** When the order last changed. */
-  updated_at: TimestampOrNull;
-  /** Completed orders only. The public certificate; null where there is none. */
-  certificate_url?: string | null;
-  /** Outcomes authentic and fake only, and there always; empty where no reason was given. In English. */
-  outcome_reasons?: string[];
-  /** The same reasons in the same order in the requested language, each falling back to English. */
-  outcome_reasons_locale?: string[];
-  /** Outcome fake only, where they were named. Codes of the photo indexes that gave the item away. */
-  outcome_indexes?: string[];
-  /** While photos are requested only. What to send. */
-  photos_to_resubmit?: PhotoToResubmit[];
 }
 
 /** One broken rule of one field. */
