@@ -22,9 +22,10 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 )
 
-// routes lists the operations of a document: method, path, scope, limit category and the statuses of the successes.
-func routes(d *spec.Document) []string {
-	var out []string
+// wantRoutes checks the operations of a document: method, path, scope, limit category and the statuses of successes.
+func wantRoutes(t *testing.T, d *spec.Document, want ...string) {
+	t.Helper()
+	var got []string
 	for _, op := range d.Operations {
 		row := []string{op.Method, op.Path, cmp.Or(op.Scope, "-"), cmp.Or(op.Category, "-")}
 		for _, r := range op.Responses {
@@ -32,13 +33,15 @@ func routes(d *spec.Document) []string {
 				row = append(row, r.Status)
 			}
 		}
-		out = append(out, strings.Join(row, " "))
+		got = append(got, strings.Join(row, " "))
 	}
-	return out
+	if !slices.Equal(got, want) {
+		t.Errorf("routes are\n%q\nwant\n%q", got, want)
+	}
 }
 
 func TestIntegrationRoutes(t *testing.T) {
-	want := []string{
+	wantRoutes(t, api.Integration(),
 		"GET /catalog/categories - catalog 200 304",
 		"GET /catalog/brands - catalog 200 304",
 		"GET /catalog/models - catalog 200 304",
@@ -66,14 +69,11 @@ func TestIntegrationRoutes(t *testing.T) {
 		"POST /webhooks/{id}/rotate_secret webhooks:manage webhook 200",
 		"GET /openapi.json - - 200",
 		"GET /openapi-3.0.json - - 200",
-	}
-	if got := routes(api.Integration()); !slices.Equal(got, want) {
-		t.Errorf("routes are\n%q\nwant\n%q", got, want)
-	}
+	)
 }
 
 func TestDeskRoutes(t *testing.T) {
-	want := []string{
+	wantRoutes(t, api.Desk(),
 		"GET /orders - - 200",
 		"POST /orders/next - - 200 204",
 		"GET /orders/{id} - - 200",
@@ -84,10 +84,7 @@ func TestDeskRoutes(t *testing.T) {
 		"POST /orders/{id}/fail - - 200",
 		"POST /orders/{id}/cancel - - 200",
 		"GET /reasons - - 200",
-	}
-	if got := routes(api.Desk()); !slices.Equal(got, want) {
-		t.Errorf("routes are\n%q\nwant\n%q", got, want)
-	}
+	)
 }
 
 // failures lists every "status code" pair that the operations of a document can return.

@@ -93,7 +93,7 @@ func (c *Client) UploadPhotos(ctx context.Context, files ...File) ([]UploadResul
 		return answer.Data, nil
 	}
 	var transport *transportError
-	var unreadable *unreadableFileError
+	var unreadable unreadableFileError
 	if errors.As(err, &transport) && errors.As(writeErr, &unreadable) {
 		return nil, unreadable // the cause; the broken request is its consequence
 	}
@@ -119,20 +119,14 @@ type fileReader struct{ file File }
 func (r fileReader) Read(p []byte) (int, error) {
 	n, err := r.file.Content.Read(p)
 	if err != nil && err != io.EOF {
-		err = &unreadableFileError{name: r.file.Name, err: err}
+		err = unreadableFileError{fmt.Errorf("assay: read the file %q: %w", r.file.Name, err)}
 	}
 	return n, err
 }
 
-type unreadableFileError struct {
-	name string
-	err  error
-}
+type unreadableFileError struct{ error }
 
-func (e *unreadableFileError) Error() string {
-	return fmt.Sprintf("assay: read the file %q: %v", e.name, e.err)
-}
-func (e *unreadableFileError) Unwrap() error { return e.err }
+func (e unreadableFileError) Unwrap() error { return e.error }
 
 // uploadAnswer checks that the results can be matched to the files by position.
 type uploadAnswer struct {

@@ -79,6 +79,9 @@ func exchangeWith(t *testing.T, v *Validator, a answer, method, path, body strin
 func TestTransport(t *testing.T) {
 	const (
 		balance   = "/v1/integrations/balance"
+		orders    = "/v1/integrations/orders"
+		oneOrder  = orders + "/a"
+		nothing   = "/v1/integrations/nothing"
 		webhooks  = "/v1/integrations/webhooks/0199c3a8-3c0f-7d84-b1a6-9e2c4f6b8d10"
 		good      = `{"availableCredits":5}`
 		createdOK = `{"id":"0199c3a2-91f4-7d20-b6c8-3e5a7f1d2b40","external_id":null,"order_number":"AS-7K3QX0ZS",` +
@@ -96,11 +99,7 @@ func TestTransport(t *testing.T) {
 			answer{401, map[string]string{"WWW-Authenticate": "Bearer"}, failure(401, "unauthorized", balance, `{}`)},
 			"",
 		},
-		{
-			"UnknownRoute", "GET", "/v1/integrations/nothing", "",
-			answer{404, nil, failure(404, "not-found", "/v1/integrations/nothing", `{}`)},
-			"",
-		},
+		{"UnknownRoute", "GET", nothing, "", answer{404, nil, failure(404, "not-found", nothing, `{}`)}, ""},
 		{"UnknownMethod", "PUT", balance, "", answer{404, nil, failure(404, "not-found", balance, `{}`)}, ""},
 		{"Head", "HEAD", balance, "", answer{200, limits, ""}, ""},
 		{"NoContent", "DELETE", webhooks, "", answer{204, limits, ""}, ""},
@@ -143,32 +142,25 @@ func TestTransport(t *testing.T) {
 			"ETag: is missing",
 		},
 		{
-			"CodeOfAnotherOperation", "GET", "/v1/integrations/orders/a", "",
-			answer{404, limits, failure(404, "not-found", "/v1/integrations/orders/a", `{}`)},
+			"CodeOfAnotherOperation", "GET", oneOrder, "",
+			answer{404, limits, failure(404, "not-found", oneOrder, `{}`)},
 			"code",
 		},
 		{
-			"CodeOfAnotherStatus", "GET", "/v1/integrations/orders", "",
-			answer{
-				400, limits, failure(404, "validation-error", "/v1/integrations/orders",
-					`{"errors":[{"field":"a","code":"b","message":"c"}]}`),
-			},
+			"CodeOfAnotherStatus", "GET", orders, "",
+			answer{400, limits, failure(404, "validation-error", orders, `{"errors":[{"field":"a","code":"b","message":"c"}]}`)},
 			"statusCode",
 		},
+		{"DetailsMissing", "GET", orders, "", answer{400, limits, failure(400, "validation-error", orders, `{}`)}, "errors"},
 		{
-			"DetailsMissing", "GET", "/v1/integrations/orders", "",
-			answer{400, limits, failure(400, "validation-error", "/v1/integrations/orders", `{}`)},
-			"errors",
-		},
-		{
-			"OtherPath", "GET", "/v1/integrations/orders/a", "",
+			"OtherPath", "GET", oneOrder, "",
 			answer{404, limits, failure(404, "order-not-found", "/orders/a", `{}`)},
 			"path is /orders/a",
 		},
 		{
-			"OtherRequestId", "GET", "/v1/integrations/orders/a", "",
+			"OtherRequestId", "GET", oneOrder, "",
 			answer{
-				404, limits, strings.Replace(failure(404, "order-not-found", "/v1/integrations/orders/a", `{}`), "{id}",
+				404, limits, strings.Replace(failure(404, "order-not-found", oneOrder, `{}`), "{id}",
 					"0199c3a2-7b5e-7c41-9a2f-5d1e8b7c6a10", 1),
 			},
 			"is not the header's",
@@ -182,21 +174,13 @@ func TestTransport(t *testing.T) {
 			},
 			"retry_after_seconds 4",
 		},
-		{
-			"UnknownRouteWithoutEnvelope", "GET", "/v1/integrations/nothing", "",
-			answer{404, nil, `{"error":"no"}`},
-			"missing properties",
-		},
+		{"UnknownRouteWithoutEnvelope", "GET", nothing, "", answer{404, nil, `{"error":"no"}`}, "missing properties"},
 		{
 			"UnknownRouteRedirects", "GET", "/v1/integrations//balance", "",
 			answer{301, map[string]string{"Location": "/v1/integrations/balance"}, ""},
 			"not one that an unknown route answers",
 		},
-		{
-			"AcceptedWhatIsForbidden", "POST", "/v1/integrations/orders", `{"brand_code":"a"}`,
-			answer{201, limits, createdOK},
-			"accepted body",
-		},
+		{"AcceptedWhatIsForbidden", "POST", orders, `{"brand_code":"a"}`, answer{201, limits, createdOK}, "accepted body"},
 		{
 			"AcceptedWithoutParameter", "GET", "/v1/integrations/catalog/models", "",
 			answer{200, with(limits, "ETag", `"x"`), `{"data":[],"page":1,"limit":50,"total":0}`},
@@ -208,7 +192,7 @@ func TestTransport(t *testing.T) {
 			"accepted query parameter limit",
 		},
 		{
-			"AcceptedGood", "POST", "/v1/integrations/orders",
+			"AcceptedGood", "POST", orders,
 			`{"brand_code":"a","category_code":"b","external_id":null,"photos":[{"url":"https://m/x","index_code":"c"}]}`,
 			answer{201, limits, createdOK},
 			"",

@@ -16,6 +16,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/uuid7"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 )
@@ -141,24 +142,29 @@ func TestAllocations(t *testing.T) {
 	if err := s.CreateOrder(t.Context(), "row", last); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct {
-		name string
-		most float64
-		run  func() error
-	}{
-		{"Create", 108, func() error { create(); return nil }},
-		{"Detail", 18, func() error { return b.detail(t, last) }},
-		{"ListOfTen", 32, func() error { return b.list(t) }},
-	} {
+	bound(t, "allocations", func(run func()) int { return int(testing.AllocsPerRun(50, run)) },
+		bounded{"Create", 108, func() error { create(); return nil }},
+		bounded{"Detail", 18, func() error { return b.detail(t, last) }},
+		bounded{"ListOfTen", 32, func() error { return b.list(t) }},
+	)
+}
+
+// bounded is something that may cost so much at most.
+type bounded struct {
+	name string
+	most int
+	run  func() error
+}
+
+// bound checks what each of them costs, as count counts it.
+func bound(t *testing.T, what string, count func(run func()) int, all ...bounded) {
+	t.Helper()
+	for _, c := range all {
 		t.Run(c.name, func(t *testing.T) {
-			got := testing.AllocsPerRun(50, func() {
-				if err := c.run(); err != nil {
-					t.Fatal(err)
-				}
-			})
-			t.Logf("%.0f allocations", got)
+			got := count(func() { must.NoError(t, c.run()) })
+			t.Logf("%d %s", got, what)
 			if got > c.most {
-				t.Errorf("%.0f allocations, want at most %.0f", got, c.most)
+				t.Errorf("%d %s, want at most %d", got, what, c.most)
 			}
 		})
 	}
@@ -200,27 +206,18 @@ func TestRoundTrips(t *testing.T) {
 	if err := s.CreateOrder(t.Context(), "row", first); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct {
-		name string
-		most int64
-		run  func() error
-	}{
-		{"Create", 2, func() error { return s.CreateOrder(t.Context(), "row", b.creation()) }}, // and one for its key
-		{"Key", 1, func() error {
+	counted := func(run func()) int {
+		before := trips.n.Load()
+		run()
+		return int(trips.n.Load() - before)
+	}
+	bound(t, "round trips", counted,
+		bounded{"Create", 2, func() error { return s.CreateOrder(t.Context(), "row", b.creation()) }}, // and one for its key
+		bounded{"Key", 1, func() error {
 			_, err := s.Remembered(t.Context(), b.tenant, "order 1", time.UnixMicro(0))
 			return err
 		}},
-		{"Detail", 1, func() error { return b.detail(t, first) }},
-		{"List", 1, func() error { return b.list(t) }},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			before := trips.n.Load()
-			if err := c.run(); err != nil {
-				t.Fatal(err)
-			}
-			if got := trips.n.Load() - before; got > c.most {
-				t.Errorf("%d round trips, want at most %d", got, c.most)
-			}
-		})
-	}
+		bounded{"Detail", 1, func() error { return b.detail(t, first) }},
+		bounded{"List", 1, func() error { return b.list(t) }},
+	)
 }

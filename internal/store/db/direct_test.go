@@ -8,6 +8,15 @@ import (
 	"testing"
 )
 
+// wantOwnError checks that a read ends with the error that its caller has with a record.
+func wantOwnError(t *testing.T, read func(each func() error) error) {
+	t.Helper()
+	own := errors.New("own")
+	if err := read(func() error { return own }); !errors.Is(err, own) {
+		t.Errorf("got %v, want the error of the caller", err)
+	}
+}
+
 // TestReaders_Together checks that reads which wait for a connection are run by the one who has it: each gets its own
 // result and sees what was committed before it came, and a failing one fails alone.
 func TestReaders_Together(t *testing.T) {
@@ -61,7 +70,6 @@ func TestReaders_Together(t *testing.T) {
 	cancel()
 	awaitWaiting(0)
 	set(7)
-	errOwn := errors.New("own")
 	for i := range waiters {
 		all.Go(func() {
 			switch i % 8 {
@@ -76,10 +84,9 @@ func TestReaders_Together(t *testing.T) {
 					t.Error("a wrong statement has a result")
 				}
 			case 3:
-				err := r.records(context.Background(), "SELECT 1", nil, new(Record), func() error { return errOwn })
-				if !errors.Is(err, errOwn) {
-					t.Errorf("got %v, want the error of the caller", err)
-				}
+				wantOwnError(t, func(each func() error) error {
+					return r.records(context.Background(), "SELECT 1", nil, new(Record), each)
+				})
 			default:
 				var got int64
 				if err := number(func(n int64) { got = n }); err != nil || got != 7 {

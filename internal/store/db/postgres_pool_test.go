@@ -56,7 +56,6 @@ func TestPool_Together(t *testing.T) {
 	awaitWaiting(1)
 	cancel()
 	awaitWaiting(0)
-	errOwn := errors.New("own")
 	for i := range waiters {
 		all.Go(func() {
 			switch i % 16 {
@@ -66,10 +65,9 @@ func TestPool_Together(t *testing.T) {
 					t.Errorf("a division by zero gives %v", err)
 				}
 			case 2:
-				err := p.together(t.Context(), "SELECT 1::bigint", nil, new(Record), func() error { return errOwn })
-				if !errors.Is(err, errOwn) {
-					t.Errorf("got %v, want the error of the caller", err)
-				}
+				wantOwnError(t, func(each func() error) error {
+					return p.together(t.Context(), "SELECT 1::bigint", nil, new(Record), each)
+				})
 			default:
 				var got int64
 				if err := number(t.Context(), "SELECT 7::bigint", func(n int64) { got += n }); err != nil || got != 7 {
