@@ -249,19 +249,21 @@ func TestAudit_Filters(t *testing.T) {
 			c.Get(t, "/audit/events?event_code=auth.login.failed").Is(t, "data.0.metadata", obj{"reason": "wrong-password"})
 			c.Get(t, "/audit/events?event_code=auth.email.changed").Is(t, "data.0.metadata", obj{})
 		})
-		for problem, queries := range map[string][]string{
-			"event_code enum":  {"event_code=order.created", "event_code="},
-			"actor_type enum":  {"actor_type=staff"},
-			"source enum":      {"source=web"},
-			"target_type enum": {"target_type=key"},
-			"actor_id format":  {"actor_id=1"},
-			"target_id format": {"target_id=%7B" + user + "%7D"},
-			"from format":      {"from=yesterday", "from=2026-03-02", "from=2026-03-02T01:00:00"},
-			"to format":        {"to=", "to=2026-02-30T00:00:00Z"},
-			"from duplicate":   {"from=" + at(1) + "&from=" + at(2)},
+		for rule, queries := range map[string]map[string]string{
+			"enum": {
+				"UnknownEventCode": "event_code=order.created", "EmptyEventCode": "event_code=",
+				"UnknownActorType": "actor_type=staff", "UnknownSource": "source=web", "UnknownTargetType": "target_type=key",
+			},
+			"format": {
+				"ActorIDNotAUUID": "actor_id=1", "TargetIDNotAUUID": "target_id=%7B" + user + "%7D",
+				"FromNotATimestamp": "from=yesterday", "FromADate": "from=2026-03-02",
+				"FromWithoutOffset": "from=2026-03-02T01:00:00", "ToEmpty": "to=", "ToNoSuchDay": "to=2026-02-30T00:00:00Z",
+			},
+			"duplicate": {"FromTwice": "from=" + at(1) + "&from=" + at(2)},
 		} {
-			for _, query := range queries {
-				t.Run(query, func(t *testing.T) { c.Get(t, "/audit/events?"+query).Invalid(t, problem) })
+			for name, query := range queries {
+				parameter, _, _ := strings.Cut(query, "=")
+				t.Run(name, func(t *testing.T) { c.Get(t, "/audit/events?"+query).Invalid(t, parameter+" "+rule) })
 			}
 		}
 		t.Run("AllProblemsAtOnce", func(t *testing.T) {
