@@ -53,7 +53,8 @@ func TestRequestPhotos(t *testing.T) {
 			first := r.at("photos_to_resubmit", 0).(map[string]any)
 			want := map[string]any{
 				"index_code": "serial-number", "name": "Serial number sticker or microchip plate",
-				"name_locale": "シリアルシールまたはマイクロチッププレート", "condition": "unclear", "condition_locale": "不鮮明です",
+				"name_locale": "シリアルシールまたはマイクロチッププレート",
+				"condition":   "unclear", "condition_locale": "不鮮明です",
 				"requirements": []any{"sharp-focus"}, "requirements_locale": []any{"ピントを合わせてください"}, "comment": "All digits.",
 				"reference_photo_url": reference, "max_photos": 5.0,
 			}

@@ -38,9 +38,8 @@ func TestPages(t *testing.T) {
 	v.Post("/desk/orders/"+done+"/complete", "outcome", "fake", "reason_codes", "logo-misaligned", "index_codes",
 		"serial-number", "note", "Look at the stitches.")
 	v.Post("/desk/orders/"+held+"/verdict", "outcome", "fake", "reason.fake", "logo-misaligned", "check.serial-number",
-		"fail",
-		"reason_text.en", "The serial number belongs to another model.", "reason_text.ja", "シリアル番号が別のモデルのものです。", "note",
-		"Look at the stitches.")
+		"fail", "reason_text.en", "The serial number belongs to another model.",
+		"reason_text.ja", "シリアル番号が別のモデルのものです。", "note", "Look at the stitches.")
 	w.queued(t)
 	photos, err := w.Store.OrderPhotos(t.Context(), held)
 	must.NoError(t, err)

@@ -298,8 +298,8 @@ func TestLanguages(t *testing.T) {
 	for lang, want := range map[text.Locale][]string{
 		text.English: {`<html lang="en"`, "Parameters", "Request body", "Create an order"},
 		text.Japanese: {
-			`<html lang="ja"`, "パラメーター", "リクエスト本文", "操作の詳しい説明は英語です。", "注文を作成", `lang="en"`, "商品のブランド。", "文字以下",
-			" または null",
+			`<html lang="ja"`, "パラメーター", "リクエスト本文", "操作の詳しい説明は英語です。", "注文を作成",
+			`lang="en"`, "商品のブランド。", "文字以下", " または null",
 		},
 	} {
 		page := pagesOf(t, lang)[tagPath("Orders")]

@@ -87,7 +87,8 @@ func TestForgot(t *testing.T) {
 		v := w.Visit(t)
 		v.Headers["Accept-Language"] = "ja"
 		v.Post("/portal/forgot", "email", w.Developer.Email).Want(t, http.StatusOK, "リンクを記載したメールをお送りします")
-		if m := server.Await(t, w.Developer.Email, "新しいパスワードの設定"); !strings.Contains(m.Text, "再設定が依頼されました") {
+		m := server.Await(t, w.Developer.Email, "新しいパスワードの設定")
+		if !strings.Contains(m.Text, "再設定が依頼されました") {
 			t.Error(m.Text)
 		}
 	})

@@ -79,7 +79,8 @@ func TestOverviewPage(t *testing.T) {
 			"3 total", "Webhook health",
 			"Rate limit usage", `href="/portal/test/orders?status=update-photos"`).Lacks(t, "Failing now", "Getting started")
 	v.Get("/portal/test?lang=ja").
-		Want(t, http.StatusOK, "1 日あたりの判定結果", "日別の所要時間（秒）", "95 パーセンタイル", "Webhook の状態", "利用上限の使用状況")
+		Want(t, http.StatusOK, "1 日あたりの判定結果", "日別の所要時間（秒）", "95 パーセンタイル",
+			"Webhook の状態", "利用上限の使用状況")
 	v.Get("/portal/test?lang=en")
 	t.Run("FailingEndpoint", func(t *testing.T) {
 		_, _ = send(t, w, v, "https://127.0.0.1:1999/dead", nil)
