@@ -221,11 +221,14 @@ func TestVersion(t *testing.T) {
 // TestCommands runs the administration commands against one installation.
 func TestCommands(t *testing.T) {
 	data := t.TempDir()
+	type user struct {
+		UserID   string `json:"user_id"`
+		Email    string `json:"email"`
+		Password string `json:"password"`
+	}
 	var account struct {
 		AccountID string `json:"account_id"`
-		UserID    string `json:"user_id"`
-		Email     string `json:"email"`
-		Password  string `json:"password"`
+		user
 	}
 	var key struct {
 		ID          string   `json:"id"`
@@ -258,10 +261,8 @@ func TestCommands(t *testing.T) {
 	})
 	t.Run("StaffCreate", func(t *testing.T) {
 		var staff struct {
-			UserID   string `json:"user_id"`
-			Email    string `json:"email"`
-			Password string `json:"password"`
-			Token    string `json:"token"`
+			user
+			Token string `json:"token"`
 		}
 		args := []string{"staff", "create", "--email", "Mika@desk.example", "--name", "Mika", "--role", "reviewer"}
 		succeed(t, &staff, args...)

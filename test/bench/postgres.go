@@ -177,7 +177,7 @@ func postgresReads(ctx context.Context, s *suite) error {
 	if err != nil {
 		return err
 	}
-	details, err := shop.details(ctx)
+	details, same, err := shop.detailsBeside(ctx, plain)
 	if err != nil {
 		return err
 	}
@@ -193,10 +193,6 @@ func postgresReads(ctx context.Context, s *suite) error {
 		return err
 	}
 	text, err := shop.detailScript(recorded)
-	if err != nil {
-		return err
-	}
-	same, err := plain.mirror(ctx, details)
 	if err != nil {
 		return err
 	}

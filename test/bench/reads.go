@@ -81,11 +81,7 @@ func (s *suite) compareWithBare(ctx context.Context, name string, g goal, t *tar
 
 // detail compares details with both bases in one go.
 func (s *suite) detail(ctx context.Context, shop *shop, plain *bare, among string) error {
-	details, err := shop.details(ctx)
-	if err != nil {
-		return err
-	}
-	same, err := plain.mirror(ctx, details)
+	details, same, err := shop.detailsBeside(ctx, plain)
 	if err != nil {
 		return err
 	}

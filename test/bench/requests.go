@@ -89,6 +89,15 @@ func (s *shop) details(ctx context.Context) (*target, error) {
 	return t, t.learn(ctx)
 }
 
+// detailsBeside is details with the same answers of a bare server.
+func (s *shop) detailsBeside(ctx context.Context, plain *bare) (details, same *target, err error) {
+	if details, err = s.details(ctx); err != nil {
+		return nil, nil, err
+	}
+	same, err = plain.mirror(ctx, details)
+	return details, same, err
+}
+
 const (
 	pageLimit  = 10
 	brandsPath = prefix + "/catalog/brands"
