@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"runtime"
 	"sync"
 	"time"
 
@@ -144,6 +145,7 @@ func (w *writer) loop() {
 	for {
 		select {
 		case j := <-w.jobs:
+			runtime.Gosched() // where the processors are busy, requests that are about to join do so: fewer commits
 			if group = w.gather(j.add(group[:0])); len(group) > 0 {
 				w.commit(group)
 			}
