@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"time"
@@ -102,7 +103,11 @@ func (c *Client) ListAuditEvents(ctx context.Context, q AuditQuery) (*Page[Audit
 // the largest pages. Events added meanwhile are not seen, and none is seen twice on their account. An error is yielded
 // once, with a zero AuditEvent, and ends the iteration.
 func (c *Client) AllAuditEvents(ctx context.Context, q AuditQuery) iter.Seq2[AuditEvent, error] {
-	return all(ctx, c.ListAuditEvents, &q, &q.Page, &q.Limit, maxAuditLimit, newestFirst)
+	q.Limit = cmp.Or(q.Limit, maxAuditLimit)
+	return all(q.Page, newestFirst, func(page int) (*Page[AuditEvent], error) {
+		q.Page = page
+		return c.ListAuditEvents(ctx, q)
+	})
 }
 
 func timestamp(t time.Time) string {

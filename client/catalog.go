@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"time"
@@ -138,7 +139,11 @@ func (c *Client) ListBrands(ctx context.Context, q BrandsQuery) (*Page[Brand], e
 // AllBrands goes through the brands from page q.Page on, page by page; without q.Limit it uses the largest pages. An
 // error is yielded once, with a zero Brand, and ends the iteration.
 func (c *Client) AllBrands(ctx context.Context, q BrandsQuery) iter.Seq2[Brand, error] {
-	return all(ctx, c.ListBrands, &q, &q.Page, &q.Limit, maxCatalogLimit, anyOrder)
+	q.Limit = cmp.Or(q.Limit, maxCatalogLimit)
+	return all(q.Page, anyOrder, func(page int) (*Page[Brand], error) {
+		q.Page = page
+		return c.ListBrands(ctx, q)
+	})
 }
 
 // ListModels returns one page of the models of a brand in a category. [Client.AllModels] goes through all pages.
@@ -151,7 +156,11 @@ func (c *Client) ListModels(ctx context.Context, q ModelsQuery) (*Page[Model], e
 // AllModels goes through the models from page q.Page on, page by page; without q.Limit it uses the largest pages. An
 // error is yielded once, with a zero Model, and ends the iteration.
 func (c *Client) AllModels(ctx context.Context, q ModelsQuery) iter.Seq2[Model, error] {
-	return all(ctx, c.ListModels, &q, &q.Page, &q.Limit, maxCatalogLimit, anyOrder)
+	q.Limit = cmp.Or(q.Limit, maxCatalogLimit)
+	return all(q.Page, anyOrder, func(page int) (*Page[Model], error) {
+		q.Page = page
+		return c.ListModels(ctx, q)
+	})
 }
 
 // ListAnswerTimes returns the answer times for a brand in a category. Only those that are available can be used; read

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -104,7 +105,11 @@ func (c *Client) AllOrders(ctx context.Context, q OrdersQuery) iter.Seq2[OrderLi
 	if !q.grows() {
 		order = anyOrder
 	}
-	return all(ctx, c.ListOrders, &q, &q.Page, &q.Limit, maxOrdersLimit, order)
+	q.Limit = cmp.Or(q.Limit, maxOrdersLimit)
+	return all(q.Page, order, func(page int) (*Page[OrderListItem], error) {
+		q.Page = page
+		return c.ListOrders(ctx, q)
+	})
 }
 
 // GetOrder returns the current state of an order. The identifier is the order's id or its external id, in plain form:

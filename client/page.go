@@ -2,7 +2,6 @@ package client
 
 import (
 	"cmp"
-	"context"
 	"iter"
 	"math"
 )
@@ -39,22 +38,15 @@ const (
 	newestFirst           // entries are only added, and at the front
 )
 
-// all returns the entries of all pages that list returns for q, from its page on; without a limit it uses the largest
-// pages, to send the fewest requests. page and limit are fields of q. An error is yielded once and ends the iteration.
+// all returns the entries of all pages from the given one on. An error is yielded once and ends the iteration.
 //
 // While a list that grows at its front is read, entries move to later pages and would be seen twice. Each entry has a
 // fixed rank counted from the oldest, though; an entry is yielded only if its rank is below the last one's.
-func all[Q, T any](
-	ctx context.Context, list func(context.Context, Q) (*Page[T], error), q *Q, page, limit *int, largest int,
-	order listOrder,
-) iter.Seq2[T, error] {
-	first := cmp.Or(*page, 1)
-	*limit = cmp.Or(*limit, largest)
+func all[T any](first int, order listOrder, fetch func(page int) (*Page[T], error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		lastRank := math.MaxInt
-		for number := first; ; number++ {
-			*page = number
-			p, err := list(ctx, *q)
+		for page := cmp.Or(first, 1); ; page++ {
+			p, err := fetch(page)
 			if err != nil {
 				var none T
 				yield(none, err)
@@ -64,7 +56,7 @@ func all[Q, T any](
 			if size <= 0 {
 				size = len(p.Data)
 			}
-			start := (number - 1) * size
+			start := (page - 1) * size
 			for i, entry := range p.Data {
 				rank := p.Total - start - i
 				if order == newestFirst && rank >= lastRank {

@@ -126,7 +126,8 @@ func (r fileReader) Read(p []byte) (int, error) {
 
 type unreadableFileError struct{ error }
 
-func (e unreadableFileError) Unwrap() error { return e.error }
+// Unwrap returns the error of the file itself.
+func (e unreadableFileError) Unwrap() error { return errors.Unwrap(e.error) }
 
 // uploadAnswer checks that the results can be matched to the files by position.
 type uploadAnswer struct {

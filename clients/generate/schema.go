@@ -190,10 +190,11 @@ func (s *schema) isObject() bool {
 	return slices.Contains(s.Type, "object") && (len(s.Properties) > 0 || len(s.AllOf) > 0)
 }
 
-// declares reports whether the schema itself has the property, or requires it.
+// declares reports whether the schema itself has the property, or requires it; parts without a name are its own.
 func (s *schema) declares(name string) bool {
 	return slices.Contains(s.Required, name) ||
-		slices.ContainsFunc(s.Properties, func(p named) bool { return p.Name == name })
+		slices.ContainsFunc(s.Properties, func(p named) bool { return p.Name == name }) ||
+		slices.ContainsFunc(s.AllOf, func(part *schema) bool { return part.Ref == "" && part.declares(name) })
 }
 
 // values returns the permitted values, null among them, or nil when the schema permits any.

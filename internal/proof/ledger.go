@@ -24,13 +24,6 @@ func (t *tenant) problem(kind ProblemKind, id, format string, args ...any) {
 	})
 }
 
-// counted compares how many there are with the number at the balance.
-func (t *tenant) counted(kind ProblemKind, found string, count, balance int64) {
-	if count != balance {
-		t.problem(kind, "", found+", the balance counts %d", count, balance)
-	}
-}
-
 // ledger adds up the entries. Each is compared with the one before it, so that one wrong entry is reported once.
 func (t *tenant) ledger(ctx context.Context, q store.Queries) error {
 	var seq, count, sum, running int64
@@ -52,7 +45,9 @@ func (t *tenant) ledger(ctx context.Context, q store.Queries) error {
 	if err != nil {
 		return err
 	}
-	t.counted(LedgerSequence, "the ledger has %d entries", count, t.balance.Entries)
+	if count != t.balance.Entries {
+		t.problem(LedgerSequence, "", "the ledger has %d entries, the balance counts %d", count, t.balance.Entries)
+	}
 	if sum != t.balance.Credits {
 		t.problem(LedgerBalance, "", "the entries sum up to %d, the balance is %d", sum, t.balance.Credits)
 	}
@@ -101,7 +96,9 @@ func (t *tenant) orders(ctx context.Context, q store.Queries) error {
 	if err != nil {
 		return err
 	}
-	t.counted(OrderSequence, "there are %d orders", count, t.balance.Orders)
+	if count != t.balance.Orders {
+		t.problem(OrderSequence, "", "there are %d orders, the balance counts %d", count, t.balance.Orders)
+	}
 	t.report.Orders += count
 	return nil
 }

@@ -1,7 +1,6 @@
 package service
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -133,7 +132,10 @@ func (s *Service) grantIn(
 // SetLowCredits chooses below which Live balance the owners of the actor's account are told, once each time it falls
 // there; 0 is never.
 func (s *Service) SetLowCredits(ctx context.Context, actor access.Actor, below int64) error {
-	if err := cmp.Or(actor.Require(access.ManageAccount), checkCredits("below", below)); err != nil {
+	if err := actor.Require(access.ManageAccount); err != nil {
+		return err
+	}
+	if err := checkCredits("below", below); err != nil {
 		return err
 	}
 	return s.store.Update(ctx, func(tx *store.Tx) error {

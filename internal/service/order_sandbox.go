@@ -1,7 +1,6 @@
 package service
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -124,7 +123,10 @@ func (s *Service) requestDrafts(indexCodes []string) []order.RequestDraft {
 
 // SetTestBalance sets the Test balance of the account, by a ledger entry of the difference.
 func (s *Service) SetTestBalance(ctx context.Context, actor access.Actor, credits int64) error {
-	if err := cmp.Or(actor.Require(access.ManageOrders), checkCredits("credits", credits)); err != nil {
+	if err := actor.Require(access.ManageOrders); err != nil {
+		return err
+	}
+	if err := checkCredits("credits", credits); err != nil {
 		return err
 	}
 	return s.store.Update(ctx, func(tx *store.Tx) error {

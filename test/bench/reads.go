@@ -45,6 +45,7 @@ func reads(ctx context.Context, s *suite) error {
 			return err
 		}
 	}
+	first, last := loads[0], loads[1]
 	for n, f := range figures {
 		if !s.wanted(f.name) {
 			continue
@@ -57,7 +58,7 @@ func reads(ctx context.Context, s *suite) error {
 	if !s.wanted(name) {
 		return nil
 	}
-	a, b := loads[1].side(deepListName), loads[0].side("page 1")
+	a, b := last.side(deepListName), first.side("page 1")
 	if err := s.interleave(ctx, a, b); err != nil {
 		return err
 	}

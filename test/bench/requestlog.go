@@ -31,19 +31,20 @@ func requestLog(ctx context.Context, s *suite) error {
 		if !s.wanted(name) {
 			continue
 		}
-		loads := make([]*target, 2)
-		for n, shop := range []*shop{on, off} {
-			var err error
-			if loads[n], err = f.load(shop); err != nil {
-				return err
-			}
+		recorded, err := f.load(on)
+		if err != nil {
+			return err
 		}
-		a, b := loads[0].side(name), loads[1].side(withoutLog)
+		base, err := f.load(off)
+		if err != nil {
+			return err
+		}
+		a, b := recorded.side(name), base.side(withoutLog)
 		if err := s.interleave(ctx, a, b); err != nil {
 			return err
 		}
 		s.rates(name, f.unit, atLeast(0.97), a, b)
-		if err := s.saveProfile(ctx, loads[0], name); err != nil {
+		if err := s.saveProfile(ctx, recorded, name); err != nil {
 			return err
 		}
 	}

@@ -114,28 +114,24 @@ func (d *Desk) fail(w http.ResponseWriter, r *http.Request, who *visitor, form *
 		return d.showNote(w, r, who, "fail", form, canFail)
 	}
 	o, err := d.Service.FailOrder(r.Context(), actorOf(who), r.PathValue("id"), form.Get("note"))
+	if invalid(err) && form.Refuse(err) == nil {
+		return d.showNote(w, r, who, "fail", form, canFail)
+	}
 	if err != nil {
-		return d.notEnded(w, r, who, "fail", form, canFail, err)
+		return d.notMoved(w, r, err)
 	}
 	return d.moved(w, r, d.queuePath(r), ui.Done("desk.done.failed", "number", o.Number))
 }
 
 func (d *Desk) cancel(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
 	o, err := d.Service.CancelOrder(r.Context(), actorOf(who), r.PathValue("id"), form.Get("note"))
+	if invalid(err) && form.Refuse(err) == nil {
+		return d.showNote(w, r, who, "cancel", form, canCancel)
+	}
 	if err != nil {
-		return d.notEnded(w, r, who, "cancel", form, canCancel, err)
+		return d.notMoved(w, r, err)
 	}
 	return d.moved(w, r, d.queuePath(r), ui.Done("desk.done.canceled", "number", o.Number))
-}
-
-// notEnded shows a note that was refused again; an order that cannot be ended is shown itself.
-func (d *Desk) notEnded(w http.ResponseWriter, r *http.Request, who *visitor, action string, form *ui.Form,
-	allowed func(*orderPage) bool, err error,
-) error {
-	if invalid(err) && form.Refuse(err) == nil {
-		return d.showNote(w, r, who, action, form, allowed)
-	}
-	return d.notMoved(w, r, err)
 }
 
 // invalid reports whether a use case has refused what somebody entered.

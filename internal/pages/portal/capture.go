@@ -56,13 +56,14 @@ type newCaptureView struct {
 // captureLives are how long a link can be used, in hours: all between the bounds of the interface.
 var captureLives = []string{"1", "24", "48", "168"}
 
-func (p *Portal) newCapturePage(r *http.Request, who *visitor, form *ui.Form) (ui.Page, *newCaptureView, error) {
-	var err error
-	v := &newCaptureView{place: p.place(r, who, capturePath), Form: form}
-	v.itemChoice, err = p.chooseItem(r, form)
+func (p *Portal) newCaptureView(r *http.Request, who *visitor, form *ui.Form) (v *newCaptureView, err error) {
+	v = &newCaptureView{place: p.place(r, who, capturePath), Form: form}
+	if v.itemChoice, err = p.chooseItem(r, form); err != nil {
+		return nil, err
+	}
 	v.Lives = ui.Words(p.Site, r, "portal.capture.life_", captureLives)
 	v.Locales = ui.Languages(ui.Option{Label: p.Site.T(r, "portal.capture.any_language")})
-	return ui.Page{Template: "capture_link_new", Data: v, Form: form}, v, err
+	return v, nil
 }
 
 func (p *Portal) showNewCaptureLink(w http.ResponseWriter, r *http.Request, who *visitor) error {
@@ -70,18 +71,19 @@ func (p *Portal) showNewCaptureLink(w http.ResponseWriter, r *http.Request, who 
 	for _, name := range []string{"category", "brand", "model"} {
 		form.Set(name, q.Get(name))
 	}
-	page, _, err := p.newCapturePage(r, who, form)
+	v, err := p.newCaptureView(r, who, form)
 	if err != nil {
 		return err
 	}
-	return p.pages.Render(w, r, page)
+	return p.pages.Render(w, r, ui.Page{Template: "capture_link_new", Data: v})
 }
 
 func (p *Portal) createCaptureLink(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
-	page, v, err := p.newCapturePage(r, who, form)
+	v, err := p.newCaptureView(r, who, form)
 	if err != nil {
 		return err
 	}
+	page := ui.Page{Template: "capture_link_new", Data: v, Form: form}
 	n := p.captureLinkOf(form)
 	if !v.Ready {
 		form.Fail("brand", "ui.problem.required")

@@ -64,9 +64,12 @@ type newEndpointView struct {
 	Auths  []ui.Option
 }
 
-func (p *Portal) newEndpointPage(r *http.Request, who *visitor, form *ui.Form) (ui.Page, *newEndpointView, error) {
+func (p *Portal) newEndpointView(r *http.Request, who *visitor, form *ui.Form) (*newEndpointView, error) {
 	v := &newEndpointView{place: p.place(r, who, "/webhooks"), Form: form}
 	keys, err := p.usableKeys(r, who)
+	if err != nil {
+		return nil, err
+	}
 	v.Keys = ui.Options(keys, keyOption)
 	v.Events = ui.Options(webhook.Events, func(e webhook.Event) ui.Option {
 		return ui.Option{Value: string(e), Label: string(e), Hint: p.Site.T(r, "portal.webhooks.on_"+string(e))}
@@ -75,7 +78,7 @@ func (p *Portal) newEndpointPage(r *http.Request, who *visitor, form *ui.Form) (
 		key := "portal.webhooks.auth_" + a
 		return ui.Option{Value: a, Label: p.Site.T(r, key), Hint: p.Site.T(r, key+"_hint")}
 	})
-	return ui.Page{Template: "webhook_new", Data: v, Form: form}, v, err
+	return v, nil
 }
 
 func (p *Portal) showNewEndpoint(w http.ResponseWriter, r *http.Request, who *visitor) error {
@@ -83,11 +86,11 @@ func (p *Portal) showNewEndpoint(w http.ResponseWriter, r *http.Request, who *vi
 	for _, e := range webhook.Events {
 		form.Values.Add("events", string(e))
 	}
-	page, _, err := p.newEndpointPage(r, who, form)
+	v, err := p.newEndpointView(r, who, form)
 	if err != nil {
 		return err
 	}
-	return p.pages.Render(w, r, page)
+	return p.pages.Render(w, r, ui.Page{Template: "webhook_new", Data: v})
 }
 
 type madeEndpointView struct {
@@ -98,10 +101,11 @@ type madeEndpointView struct {
 
 // createEndpoint shows the signing secret once, in the answer itself.
 func (p *Portal) createEndpoint(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
-	page, v, err := p.newEndpointPage(r, who, form)
+	v, err := p.newEndpointView(r, who, form)
 	if err != nil {
 		return err
 	}
+	page := ui.Page{Template: "webhook_new", Data: v, Form: form}
 	n := p.endpointOf(form)
 	if form.Get("key") == "" {
 		form.Fail("key", "ui.problem.required")

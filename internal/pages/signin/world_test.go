@@ -34,24 +34,21 @@ type world struct {
 // each runs a test in the portal and at the desk.
 func each(t *testing.T, f func(t *testing.T, w *world)) {
 	t.Helper()
-	run := func(name string, place world, people func(w *pagetest.World) (who, other, third *access.Person)) {
-		t.Run(name, func(t *testing.T) {
-			place.World = pagetest.New(t)
-			place.who, place.other, place.third = people(place.World)
-			f(t, &place)
+	t.Run("Portal", func(t *testing.T) {
+		w := pagetest.New(t)
+		f(t, &world{
+			World: w, audience: access.Portal, base: "/portal", settings: "/portal/settings", page: "/portal/keys",
+			home:   ".env-switch",
+			cookie: pagetest.PortalCookie, who: w.Developer.Person(), other: w.Owner.Person(), third: w.Viewer.Person(),
 		})
-	}
-	run("Portal", world{
-		audience: access.Portal, base: "/portal", settings: "/portal/settings", page: "/portal/keys",
-		home: ".env-switch", cookie: pagetest.PortalCookie,
-	}, func(w *pagetest.World) (who, other, third *access.Person) {
-		return w.Developer.Person(), w.Owner.Person(), w.Viewer.Person()
 	})
-	run("Desk", world{
-		audience: access.Desk, base: "/desk", settings: "/desk/me", page: "/desk",
-		home: "form[action='/desk/next']", cookie: pagetest.DeskCookie,
-	}, func(w *pagetest.World) (who, other, third *access.Person) {
-		return w.Mika.Person(), w.Aoi.Person(), w.Ren.Person()
+	t.Run("Desk", func(t *testing.T) {
+		w := pagetest.New(t)
+		f(t, &world{
+			World: w, audience: access.Desk, base: "/desk", settings: "/desk/me", page: "/desk",
+			home:   "form[action='/desk/next']",
+			cookie: pagetest.DeskCookie, who: w.Mika.Person(), other: w.Aoi.Person(), third: w.Ren.Person(),
+		})
 	})
 }
 

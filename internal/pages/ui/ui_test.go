@@ -124,6 +124,8 @@ func TestNewRefuses(t *testing.T) {
 	page := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
 	for name, files := range map[string]fstest.MapFS{
 		"there is no asset":          {"templates/x.html": page(`{{define "main"}}{{asset "x/no.js"}}{{end}}`)},
+		`asset "x/no.css"`:           {"templates/x.html": page(`{{define "main"}}{{style "x/no.css"}}{{end}}`)},
+		`asset "x/gone.js"`:          {"templates/x.html": page(`{{define "main"}}{{script "x/gone.js"}}{{end}}`)},
 		"there is no icon":           {"templates/x.html": page(`{{define "main"}}{{icon "no"}}{{end}}`)},
 		`message "x.no", which does`: {"templates/x.html": page(`{{define "main"}}{{if t "x.no"}}{{end}}{{end}}`)},
 		`x.a has no text in "ja"`:    {"templates/x.html": page(""), "messages/x.yaml": page("a: {en: A}")},
