@@ -2,13 +2,10 @@ package uitest
 
 import (
 	"context"
-	_ "embed" // the accessibility check
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -29,9 +26,6 @@ const (
 	browserLife   = 20 * time.Minute // of one browser, on a busy machine
 	browserAction = 30 * time.Second // of one action
 	awaitInterval = 20 * time.Millisecond
-
-	// screenshotVariable names a folder that Screenshot writes to; without it nothing is written.
-	screenshotVariable = "ASSAY_SCREENSHOTS"
 )
 
 // Browser is a real Chromium with one page. Selectors are those of CSS; an action waits until its element is there. The
@@ -384,70 +378,4 @@ func (b *Browser) Before(script string) {
 	_, err := chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument,
 		page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
 	b.must(err)
-}
-
-// Screenshot writes the page to a file in the folder that ASSAY_SCREENSHOTS names, if it names one.
-func (b *Browser) Screenshot(name string) {
-	dir := os.Getenv(screenshotVariable)
-	if dir == "" {
-		return
-	}
-	picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
-	if err != nil {
-		b.t.Log(err)
-		return
-	}
-	file := strings.ReplaceAll(b.t.Name(), "/", "-") + "-" + name + ".png"
-	if err := os.WriteFile(filepath.Join(filepath.Clean(dir), file), picture, 0o600); err != nil {
-		b.t.Log(err)
-	}
-}
-
-var (
-	//go:embed accessibility.js
-	accessibilityCheck string
-	//go:embed layout.js
-	layoutCheck string
-)
-
-// CheckAccessibility fails for what keeps people from using the page, as two checkers see it: names that are missing,
-// contrast that is too low, a broken outline, a page wider than its screen; and what axe-core calls serious or
-// critical.
-func (b *Browser) CheckAccessibility() {
-	b.t.Helper()
-	b.refuse(b.AccessibilityProblems())
-}
-
-func (b *Browser) refuse(problems []string) {
-	b.t.Helper()
-	for _, p := range problems {
-		b.t.Errorf("accessibility of %s: %s", b.Path(), p)
-	}
-}
-
-// AccessibilityProblems returns what CheckAccessibility would fail for.
-func (b *Browser) AccessibilityProblems() []string {
-	b.t.Helper()
-	return append(b.ownProblems(), b.axeProblems(true)...)
-}
-
-func (b *Browser) ownProblems() []string {
-	b.t.Helper()
-	return b.run(accessibilityCheck)
-}
-
-// layoutProblems returns what is cut off, lies over something else or leaves its box on this screen.
-func (b *Browser) layoutProblems() []string {
-	b.t.Helper()
-	return b.run(layoutCheck)
-}
-
-// run calls the function that a script is, when the page has answered to the size of its screen.
-func (b *Browser) run(check string) []string {
-	b.t.Helper()
-	for strings.HasPrefix(check, "//") {
-		_, check, _ = strings.Cut(check, "\n")
-	}
-	return evalWithin[[]string](b, axeLimit,
-		"new Promise((done) => requestAnimationFrame(() => setTimeout(done))).then("+check+")")
 }

@@ -3,11 +3,14 @@ package uitest
 import (
 	"maps"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/chromedp/chromedp"
 )
 
 // CheckPages opens pages, which have names, in both languages, and looks at each in both themes on all screens without
@@ -149,4 +152,24 @@ func PolicyProblems(h http.Header, media string) []string {
 		}
 	}
 	return problems
+}
+
+// screenshotVariable names a folder that Screenshot writes to; without it nothing is written.
+const screenshotVariable = "ASSAY_SCREENSHOTS"
+
+// Screenshot writes the page to a file in the folder that ASSAY_SCREENSHOTS names, if it names one.
+func (b *Browser) Screenshot(name string) {
+	dir := os.Getenv(screenshotVariable)
+	if dir == "" {
+		return
+	}
+	picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	if err != nil {
+		b.t.Log(err)
+		return
+	}
+	file := strings.ReplaceAll(b.t.Name(), "/", "-") + "-" + name + ".png"
+	if err := os.WriteFile(filepath.Join(filepath.Clean(dir), file), picture, 0o600); err != nil {
+		b.t.Log(err)
+	}
 }

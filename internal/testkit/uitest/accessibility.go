@@ -1,13 +1,64 @@
 package uitest
 
 import (
+	_ "embed" // the checks that run in the page
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 )
+
+var (
+	//go:embed accessibility.js
+	accessibilityCheck string
+	//go:embed layout.js
+	layoutCheck string
+)
+
+// CheckAccessibility fails for what keeps people from using the page, as two checkers see it: names that are missing,
+// contrast that is too low, a broken outline, a page wider than its screen; and what axe-core calls serious or
+// critical.
+func (b *Browser) CheckAccessibility() {
+	b.t.Helper()
+	b.refuse(b.AccessibilityProblems())
+}
+
+func (b *Browser) refuse(problems []string) {
+	b.t.Helper()
+	for _, p := range problems {
+		b.t.Errorf("accessibility of %s: %s", b.Path(), p)
+	}
+}
+
+// AccessibilityProblems returns what CheckAccessibility would fail for.
+func (b *Browser) AccessibilityProblems() []string {
+	b.t.Helper()
+	return append(b.ownProblems(), b.axeProblems(true)...)
+}
+
+func (b *Browser) ownProblems() []string {
+	b.t.Helper()
+	return b.run(accessibilityCheck)
+}
+
+// layoutProblems returns what is cut off, lies over something else or leaves its box on this screen.
+func (b *Browser) layoutProblems() []string {
+	b.t.Helper()
+	return b.run(layoutCheck)
+}
+
+// run calls the function that a script is, when the page has answered to the size of its screen.
+func (b *Browser) run(check string) []string {
+	b.t.Helper()
+	for strings.HasPrefix(check, "//") {
+		_, check, _ = strings.Cut(check, "\n")
+	}
+	return evalWithin[[]string](b, axeLimit,
+		"new Promise((done) => requestAnimationFrame(() => setTimeout(done))).then("+check+")")
+}
 
 // axeScript reads axe-core, an accessibility checker that scripts/install-axe downloads into .tools at the root of the
 // project; tests run in the folder of their package, somewhere below.
