@@ -71,6 +71,16 @@ func TestComponents(t *testing.T) {
 			}
 		}
 	})
+	t.Run("FoldedTable", func(t *testing.T) {
+		b.Open("/gallery")
+		uitest.Eval[string](b, "document.querySelector('table.stacked').parentElement.style.width = '12rem'")
+		b.Await("table.folded")
+		labels := uitest.Eval[[]string](b,
+			"[...document.querySelectorAll('table.folded tbody tr:first-child > *')].map((cell) => cell.dataset.label ?? '')")
+		if want := []string{"Order", "Status", "Outcome", "Left", "Price", ""}; !slices.Equal(labels, want) {
+			t.Errorf("the cells of a folded row are labelled %q, want %q", labels, want)
+		}
+	})
 	t.Run("Theme", func(t *testing.T) {
 		b.Theme("light")
 		b.Open("/gallery")

@@ -2,8 +2,10 @@
 // does not fit can have the focus and is scrolled by the arrow keys.
 const named = (box) => (box.closest("section, main") ?? document).querySelector("h2, h1")?.textContent.trim() ?? "";
 
+// label gives cells the headings of their columns, but those that only screen readers are told.
 const label = (table) => {
-  const heads = [...table.querySelectorAll("thead :is(th, td)")].map((head) => head.textContent.trim());
+  const heads = [...table.querySelectorAll("thead :is(th, td)")].map((head) =>
+    head.querySelector(":scope > .sr") ? "" : head.textContent.trim());
   for (const row of table.tBodies[0]?.rows ?? []) {
     for (const [i, cell] of [...row.cells].entries()) {
       if (cell.colSpan === 1 && heads[i] && !cell.hasAttribute("data-label")) cell.dataset.label = heads[i];
