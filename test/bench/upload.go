@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -35,7 +36,8 @@ const (
 )
 
 // uploads compares uploading with what it has to do at least: copy the same files to the same disk, hash them and flush
-// them. Both are four at a time.
+// them. Both are four at a time, and both keep the files of a round until it is over: a side that kept more of them
+// would write into memory that the machine has not used before, which costs several times as much.
 func uploads(ctx context.Context, s *suite) error {
 	i, err := s.install(ctx, sqlite, 1)
 	if err != nil {
@@ -48,6 +50,18 @@ func uploads(ctx context.Context, s *suite) error {
 	var copies atomic.Int64
 	return i.uploads(ctx, uploadName, atLeast(0.85), "copy + SHA-256 + fsync", func(photo []byte) error {
 		return copyToDisk(filepath.Join(folder, fmt.Sprint(copies.Add(1))), photo)
+	}, func() error {
+		return errors.Join(removeFiles(folder), removeFiles(filepath.Join(i.folder, "data", "media")))
+	})
+}
+
+// removeFiles removes all files in a folder and those in it.
+func removeFiles(folder string) error {
+	return filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		return os.Remove(path)
 	})
 }
 
@@ -80,12 +94,12 @@ func s3Uploads(ctx context.Context, s *suite) error {
 		_, err := client.PutObject(ctx, bucket, fmt.Sprintf("bare/%d", objects.Add(1)), bytes.NewReader(photo),
 			int64(len(photo)), minio.PutObjectOptions{})
 		return err
-	})
+	}, func() error { return nil })
 }
 
-// uploads compares uploads into an installation with what stores one photo otherwise.
+// uploads compares uploads into an installation with what stores one photo otherwise; clean is called after each round.
 func (i *installation) uploads(
-	ctx context.Context, kind string, g goal, versus string, store func(photo []byte) error,
+	ctx context.Context, kind string, g goal, versus string, store func(photo []byte) error, clean func() error,
 ) error {
 	s := i.suite
 	shop, err := i.launch(ctx)
@@ -95,10 +109,10 @@ func (i *installation) uploads(
 	photo := largePhoto(uploadSize)
 	name := fmt.Sprintf("%s, %d × 4 MB, %d clients", kind, uploadFiles, uploadClients)
 	var bytesSent atomic.Int64
-	a := transferSide(name, shop.server.process.PID(), &bytesSent, func() error {
+	a := transferSide(name, shop.server.process.PID(), &bytesSent, clean, func() error {
 		return upload(ctx, shop.server.http, shop.header(), photo)
 	})
-	b := transferSide(versus, os.Getpid(), new(atomic.Int64), func() error {
+	b := transferSide(versus, os.Getpid(), new(atomic.Int64), clean, func() error {
 		for range uploadFiles {
 			if err := store(photo); err != nil {
 				return err
@@ -136,7 +150,7 @@ func (i *installation) uploads(
 
 // transferSide repeats a transfer of uploadFiles photos with some clients; its rate is megabytes a second, its work CPU
 // time for a photo.
-func transferSide(name string, pid int, total *atomic.Int64, work func() error) *side {
+func transferSide(name string, pid int, total *atomic.Int64, clean, work func() error) *side {
 	return &side{name: name, round: func(ctx context.Context, d time.Duration) (sample, error) {
 		before, err := processorTime(pid)
 		if err != nil {
@@ -165,7 +179,7 @@ func transferSide(name string, pid int, total *atomic.Int64, work func() error) 
 		return sample{
 			rate: float64(photos.Load()) * uploadSize / 1e6 / took.Seconds(),
 			work: (after - before) / time.Duration(photos.Load()),
-		}, err
+		}, errors.Join(err, clean())
 	}}
 }
 
@@ -214,7 +228,7 @@ func copyToDisk(path string, content []byte) (err error) {
 	sum := sha256.New()
 	_, err = io.Copy(io.MultiWriter(f, sum), bytes.NewReader(content))
 	_ = sum.Sum(nil)
-	return errors.Join(err, f.Sync(), f.Close(), os.Remove(path))
+	return errors.Join(err, f.Sync(), f.Close())
 }
 
 // largePhoto returns a valid PNG of the size: a small picture padded with a private chunk of noise.
