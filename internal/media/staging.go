@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"hash"
 	"io"
 	"io/fs"
 	"os"
@@ -96,7 +97,7 @@ type Staged struct {
 	placed bool // a store has moved the file away
 }
 
-// copyBuffer is large enough for few system calls and small enough for many uploads at a time.
+// copyBuffer is for what is no io.WriterTo.
 type copyBuffer [64 << 10]byte
 
 var copyBuffers = sync.Pool{New: func() any { return new(copyBuffer) }}
@@ -105,33 +106,36 @@ var copyBuffers = sync.Pool{New: func() any { return new(copyBuffer) }}
 func (s *Staged) fill(ctx context.Context, r io.Reader, maxBytes int64) error {
 	buf, _ := copyBuffers.Get().(*copyBuffer) // the pool has no other type
 	defer copyBuffers.Put(buf)
-	hash := sha256.New()
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		limit := len(buf)
-		if left := maxBytes - s.size; left < int64(limit) {
-			limit = int(left) + 1 // one more to detect a file that is too large
-		}
-		n, readErr := readMost(r, buf[:limit])
-		s.size += int64(n)
-		if s.size > maxBytes {
-			return photo.FileTooLarge(maxBytes)
-		}
-		hash.Write(buf[:n])
-		if _, err := s.file.Write(buf[:n]); err != nil {
-			return unavailable("stage a file", err)
-		}
-		if errors.Is(readErr, io.EOF) {
-			hash.Sum(s.sum[:0])
-			beginFlush(s.file)
-			return nil
-		}
-		if readErr != nil {
-			return readErr
-		}
+	w := &stagedWriter{Staged: s, ctx: ctx, hash: sha256.New(), max: maxBytes}
+	if _, err := io.CopyBuffer(w, r, buf[:]); err != nil {
+		return err
 	}
+	w.hash.Sum(s.sum[:0])
+	beginFlush(s.file)
+	return nil
+}
+
+// stagedWriter writes a file and hashes it.
+type stagedWriter struct {
+	*Staged
+	ctx  context.Context
+	hash hash.Hash
+	max  int64 // bytes of the file
+}
+
+func (w *stagedWriter) Write(p []byte) (int, error) {
+	if err := w.ctx.Err(); err != nil {
+		return 0, err
+	}
+	if w.size += int64(len(p)); w.size > w.max {
+		return 0, photo.FileTooLarge(w.max)
+	}
+	w.hash.Write(p)
+	n, err := w.file.Write(p)
+	if err != nil {
+		err = unavailable("stage a file", err)
+	}
+	return n, err
 }
 
 // stripLocation removes where the photo was taken. What is stored, and hashed, is what is left.
@@ -152,17 +156,6 @@ func (s *Staged) stripLocation(f photo.Format) error {
 	hash.Sum(s.sum[:0])
 	beginFlush(s.file)
 	return nil
-}
-
-// readMost reads until buf is full or r ends or fails. Unlike io.ReadFull it returns r's error unchanged, so that a
-// truncated body (io.ErrUnexpectedEOF) is not mistaken for its end.
-func readMost(r io.Reader, buf []byte) (n int, err error) {
-	for n < len(buf) && err == nil {
-		var m int
-		m, err = r.Read(buf[n:])
-		n += m
-	}
-	return n, err
 }
 
 // ReadAt implements io.ReaderAt.

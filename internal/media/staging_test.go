@@ -138,11 +138,12 @@ func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 // TestStage_StopsEarly checks that the rest of a file that is too large is not read.
 func TestStage_StopsEarly(t *testing.T) {
 	r := bytes.NewReader(make([]byte, 1<<20))
-	if _, err := newStaging(t).Stage(t.Context(), r, 1000); fault.CodeOf(err) != photo.CodeFileTooLarge {
+	one := struct{ io.Reader }{r} // that cannot write itself
+	if _, err := newStaging(t).Stage(t.Context(), one, 1000); fault.CodeOf(err) != photo.CodeFileTooLarge {
 		t.Fatal(err)
 	}
-	if r.Len() != 1<<20-1001 {
-		t.Errorf("%d bytes left", r.Len())
+	if read := 1<<20 - r.Len(); read > len(copyBuffer{}) {
+		t.Errorf("%d bytes were read", read)
 	}
 }
 

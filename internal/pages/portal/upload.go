@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime/multipart"
 	"net/http"
 	"strconv"
 	"strings"
@@ -63,7 +62,7 @@ func (p *Portal) readUpload(w http.ResponseWriter, r *http.Request) (*upload, er
 	}
 }
 
-func (p *Portal) readPart(r *http.Request, u *upload, part *multipart.Part) error {
+func (p *Portal) readPart(r *http.Request, u *upload, part *httpx.Part) error {
 	index, isPhoto := strings.CutPrefix(part.FormName(), photoField)
 	if part.FileName() == "" || !isPhoto {
 		return u.readField(part)
@@ -89,7 +88,7 @@ func (p *Portal) readPart(r *http.Request, u *upload, part *multipart.Part) erro
 }
 
 // readField reads a field that is no file. A browser sends few and small ones: the rest is refused before it is kept.
-func (u *upload) readField(part *multipart.Part) error {
+func (u *upload) readField(part *httpx.Part) error {
 	name := part.FormName()
 	if !knownField(name) {
 		return fault.BadRequest("The form has no field " + strconv.Quote(text.Storable(name, maxName)) + ".")

@@ -1,0 +1,117 @@
+package httpx
+
+import (
+	"bytes"
+	"errors"
+	"io"
+)
+
+// content is that of a part, as far as the delimiter.
+type content struct {
+	*Multipart
+	begun bool
+	end   error // io.EOF after the delimiter, or why there is none
+}
+
+// Read implements io.Reader.
+func (c *content) Read(p []byte) (int, error) {
+	piece, err := c.peek(1)
+	n := copy(p, piece)
+	c.next += n
+	return n, err
+}
+
+// WriteTo implements io.WriterTo. What it writes are pieces of the buffer.
+func (c *content) WriteTo(w io.Writer) (total int64, err error) {
+	for {
+		piece, err := c.peek(len(c.buffer) * 3 / 4)
+		if errors.Is(err, io.EOF) {
+			return total, nil
+		}
+		if err != nil {
+			return total, err
+		}
+		n, err := w.Write(piece)
+		total += int64(n)
+		c.next += n
+		if err != nil {
+			return total, err
+		}
+	}
+}
+
+// peek returns what comes next: n bytes or more, unless the content ends before.
+func (c *content) peek(n int) ([]byte, error) {
+	if !c.begun {
+		c.begin()
+	}
+	for c.end == nil {
+		delimited := c.search()
+		if piece := c.buffer[c.next:c.clear]; len(piece) > 0 &&
+			(delimited || len(piece) >= n || c.filled-c.next == len(c.buffer)) {
+			return piece, nil
+		}
+		switch {
+		case delimited:
+			c.next += len(c.delimiter)
+			c.end = io.EOF
+		case c.err != nil:
+			c.end = cutOff(c.err, io.ErrUnexpectedEOF)
+		default:
+			c.read()
+		}
+	}
+	return nil, c.end
+}
+
+// begin looks for a boundary before all content: the line before it is the empty one that ends the header.
+func (c *content) begin() {
+	c.begun = true
+	boundary := bytes.TrimLeft(c.delimiter, "\r\n")
+	_ = c.fill(len(boundary) + 2) // what ends the body before is found by peek
+	c.clear = c.next
+	if bytes.HasPrefix(c.held(), boundary) && c.ends(c.next+len(boundary)) == yes {
+		c.next += len(boundary)
+		c.end = io.EOF
+	}
+}
+
+// search moves clear on, to where a delimiter begins or could begin. It is delimited if one begins there.
+func (c *content) search() (delimited bool) {
+	for {
+		at := bytes.Index(c.buffer[c.clear:c.filled], c.delimiter)
+		if at < 0 {
+			c.clear = max(c.clear, c.filled-len(c.delimiter)+1)
+			return false
+		}
+		c.clear += at
+		switch c.ends(c.clear + len(c.delimiter)) {
+		case yes:
+			return true
+		case unknown:
+			return false
+		case no:
+			c.clear += len(c.delimiter)
+		}
+	}
+}
+
+type answer int
+
+const (
+	no answer = iota
+	yes
+	unknown // more has to be read
+)
+
+// ends reports whether the boundary ends before a place in the buffer: it could be the beginning of another text.
+func (c *content) ends(at int) answer {
+	rest := c.buffer[at:c.filled]
+	switch {
+	case len(rest) == 0 && c.err == nil, string(rest) == "-" && c.err == nil:
+		return unknown
+	case len(rest) == 0, bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0, bytes.HasPrefix(rest, []byte("--")):
+		return yes
+	}
+	return no
+}

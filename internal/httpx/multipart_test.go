@@ -1,0 +1,215 @@
+package httpx_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/assayhq/assay/internal/httpx"
+)
+
+// readPart is a part as a test reads it.
+type readPart struct{ field, file, content string }
+
+// request carries a body of unknown length.
+func request(body io.Reader, boundary string) *http.Request {
+	r := httptest.NewRequest(http.MethodPost, "/", io.NopCloser(body))
+	r.Header.Set("Content-Type", "multipart/form-data; boundary="+boundary)
+	return r
+}
+
+// readParts reads all parts. copied lets them be written instead of read.
+func readParts(t *testing.T, r *http.Request, copied bool) (parts []readPart, err error) {
+	t.Helper()
+	all, err := httpx.ReadMultipart(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		part, err := all.NextPart()
+		if errors.Is(err, io.EOF) {
+			return parts, nil
+		}
+		if err != nil {
+			return parts, err
+		}
+		var content bytes.Buffer
+		if copied {
+			_, err = part.WriteTo(&content)
+		} else {
+			_, err = content.ReadFrom(part)
+		}
+		if err != nil {
+			return parts, err
+		}
+		parts = append(parts, readPart{part.FormName(), part.FileName(), content.String()})
+	}
+}
+
+// file is a part with a file.
+func file(name, content string) string {
+	return "Content-Disposition: form-data; name=\"photos\"; filename=\"" + name + "\"\r\n\r\n" + content
+}
+
+func TestReadMultipart_Parts(t *testing.T) {
+	large := strings.Repeat("0123456789abcde\n\r\n--", 40_000)
+	const end = "\r\n--b--\r\n"
+	like := "\r\n--bc\r\n--b-\r\n-b"
+	for name, c := range map[string]struct {
+		body string
+		want []readPart
+	}{
+		"one":        {"--b\r\n" + file("a.jpg", "x") + end, []readPart{{"photos", "a.jpg", "x"}}},
+		"no newline": {"--b\r\n" + file("a.jpg", "x") + "\r\n--b--", []readPart{{"photos", "a.jpg", "x"}}},
+		"unix lines": {"--b\nContent-Disposition: form-data; name=f\n\nx\r\n--b--\n", []readPart{{"f", "", "x\r"}}},
+		"preamble":   {"hello\r\n--bc\r\n --b\r\n--b  \r\n" + file("a", "") + end + "bye", []readPart{{"photos", "a", ""}}},
+		"empty":      {"--b\r\n" + file("a", "") + "--b--\r\n", []readPart{{"photos", "a", ""}}},
+		"none":       {"--b--\r\n", nil},
+		"no header":  {"--b\r\n\r\nx" + end, []readPart{{"", "", "x"}}},
+		"folders":    {"--b\r\n" + file("/etc/a.jpg", "x") + end, []readPart{{"photos", "a.jpg", "x"}}},
+		"like it":    {"--b\r\n" + file("a", like) + end, []readPart{{"photos", "a", like}}},
+		"large": {
+			"--b\r\n" + file("a", large) + "\r\n--b\r\n" + file("b", large) + end,
+			[]readPart{{"photos", "a", large}, {"photos", "b", large}},
+		},
+		"encoded": {
+			"--b\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n=41=\r\nB" + end, []readPart{{"", "", "AB"}},
+		},
+		"after lines": {
+			"--b\r\n" + file("a", "x\r\n") + "\r\n--b \t\r\n" + file("b", "\n") + "\r\n--b--\t\r\n",
+			[]readPart{{"photos", "a", "x\r\n"}, {"photos", "b", "\n"}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for how, read := range map[string]func(io.Reader) io.Reader{
+				"at once":     func(r io.Reader) io.Reader { return r },
+				"bytes":       iotest.OneByteReader,
+				"halves":      iotest.HalfReader,
+				"with an EOF": iotest.DataErrReader,
+			} {
+				for _, copied := range []bool{false, true} {
+					got, err := readParts(t, request(read(strings.NewReader(c.body)), "b"), copied)
+					if err != nil || !slices.Equal(got, c.want) {
+						t.Errorf("%s, copied %v: %d parts, %v; want %d", how, copied, len(got), err, len(c.want))
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestReadMultipart_Broken(t *testing.T) {
+	whole := "--b\r\n" + file("a.jpg", "x") + "\r\n--b\r\n" + file("b.jpg", "y") + "\r\n--b--"
+	for n := range len(whole) {
+		if _, err := readParts(t, request(strings.NewReader(whole[:n]), "b"), n%2 == 0); err == nil {
+			t.Errorf("a body that is cut off after %q is taken for a whole one", whole[:n])
+		}
+	}
+	lost := errors.New("connection lost")
+	for name, c := range map[string]struct {
+		body io.Reader
+		want string
+	}{
+		"lost":         {io.MultiReader(strings.NewReader(whole[:40]), iotest.ErrReader(lost)), lost.Error()},
+		"lost at once": {iotest.ErrReader(lost), lost.Error()},
+		"more in line": {strings.NewReader("--b\r\n" + file("a", "x") + "\r\n--b c\r\n"), "more in its line"},
+		"no colon":     {strings.NewReader("--b\r\nname\r\n\r\nx\r\n--b--"), "malformed MIME header"},
+		"large header": {strings.NewReader("--b\r\n" + strings.Repeat("A: b\r\n", 10_000) + "\r\nx\r\n--b--"), "too large"},
+		"long line":    {strings.NewReader("--b\r\nA: " + strings.Repeat("b", 1<<20) + "\r\n\r\nx\r\n--b--"), "too large"},
+		"text":         {strings.NewReader(strings.Repeat("text ", 1<<20)), "boundary is missing"},
+	} {
+		if _, err := readParts(t, request(c.body, "b"), false); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+	if _, err := httpx.ReadMultipart(request(strings.NewReader(whole), strings.Repeat("b", 2_000))); err == nil {
+		t.Error("a boundary of 2,000 characters is taken")
+	}
+}
+
+// TestReadMultipart_Skip reads a part while another one was not read to its end.
+func TestReadMultipart_Skip(t *testing.T) {
+	body := "--b\r\n" + file("a", strings.Repeat("x", 1<<20)) + "\r\n--b\r\n" + file("b", "y") + "\r\n--b--\r\n"
+	all, err := httpx.ReadMultipart(request(strings.NewReader(body), "b"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := all.NextPart()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := first.Read(make([]byte, 10)); n != 10 || err != nil {
+		t.Fatal(n, err)
+	}
+	second, err := all.NextPart()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := first.Read(make([]byte, 10)); n != 0 || !errors.Is(err, io.EOF) {
+		t.Errorf("%d bytes, %v from a part that is over", n, err)
+	}
+	if content, err := io.ReadAll(second); string(content) != "y" || err != nil {
+		t.Errorf("%q, %v", content, err)
+	}
+}
+
+// FuzzReadMultipart compares with the standard library, which takes a body for whole that ends before the final
+// boundary.
+func FuzzReadMultipart(f *testing.F) {
+	for _, body := range []string{
+		"--b\r\n" + file("a", "x\r\n--bc") + "\r\n--b--\r\n", "--b\n\nx\n--b--", "pre\r\n--b \r\nA: b\r\n c\r\n\r\n--b--",
+		"--b\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n=41=\r\n\r\n--b--",
+	} {
+		f.Add([]byte(body), uint8(3))
+	}
+	f.Fuzz(func(t *testing.T, body []byte, step uint8) {
+		got, err := readParts(t, request(&steps{body, int(step) + 1}, "b"), step%2 == 0)
+		want, wantErr := libraryParts(body)
+		if err == nil && (wantErr != nil || !slices.Equal(got, want)) {
+			t.Errorf("%q: %q, the library has %q, %v", body, got, want, wantErr)
+		}
+		if err != nil && wantErr == nil && bytes.HasSuffix(body, []byte("\n--b--\r\n")) {
+			t.Errorf("%q: %v, the library has %q", body, err, want)
+		}
+	})
+}
+
+// steps reads some bytes at a time.
+type steps struct {
+	rest []byte
+	n    int
+}
+
+func (s *steps) Read(p []byte) (int, error) {
+	if len(s.rest) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, s.rest[:min(s.n, len(s.rest))])
+	s.rest = s.rest[n:]
+	return n, nil
+}
+
+func libraryParts(body []byte) (parts []readPart, err error) {
+	all := multipart.NewReader(bytes.NewReader(body), "b")
+	for {
+		part, err := all.NextPart()
+		if errors.Is(err, io.EOF) {
+			return parts, nil
+		}
+		if err != nil {
+			return parts, err
+		}
+		content, err := io.ReadAll(part)
+		if err != nil {
+			return parts, err
+		}
+		parts = append(parts, readPart{part.FormName(), part.FileName(), string(content)})
+	}
+}
