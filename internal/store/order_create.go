@@ -37,6 +37,8 @@ type Creation struct {
 	After func(Charge) func(*Tx) error
 
 	row, charge, key []any // of orders, ledger_entries and idempotency_keys
+	answer           string
+	repeated         bool // the idempotency key was used
 	tries            int
 	tenant           *groupTenant
 	refusal          error
@@ -165,7 +167,8 @@ func (c *Creation) prepare(d *db.Dialect) error {
 	}
 	answer, err := c.Answer()
 	if i := c.Idempotency; i != nil {
-		c.key = []any{o.AccountID, env, i.Key, i.BodyHash, string(answer), column.Micros(o.CreatedAt)}
+		c.answer, c.repeated = string(answer), false
+		c.key = []any{o.AccountID, env, i.Key, i.BodyHash, c.answer, column.Micros(o.CreatedAt)}
 	}
 	return err
 }
@@ -184,9 +187,10 @@ func (c *Creation) place(b *credit.AccountTotals) {
 	}
 }
 
-// createOrders stores the orders of a group. What it needs to know is read first, for all of them; those that are
-// refused get their refusal and are left out; then the rows of the others are written. So it takes few statements, and
-// on PostgreSQL two round trips, however many orders there are; ends says that the transaction ends with it.
+// createOrders stores the orders of a group. First it takes their idempotency keys and reads what it needs to know, for
+// all of them; those that are refused get their refusal and are left out; then the rows of the others are written. So it
+// takes few statements, and on PostgreSQL two round trips, however many orders there are; ends says that the
+// transaction ends with it.
 func (t *Tx) createOrders(group []*Creation, ends bool) error {
 	if len(group) == 0 {
 		return nil
@@ -195,15 +199,17 @@ func (t *Tx) createOrders(group []*Creation, ends bool) error {
 	tenants := byTenant(group)
 	reads := t.photoReads(group, known)
 	for _, tenant := range tenants {
-		reads = tenant.reads(reads, t.db.Dialect)
+		reads = append(reads, tenant.totals(t.db.Dialect))
 	}
-	if err := t.db.Batch(reads, false); err != nil {
+	if err := t.takeKeys(group, reads); err != nil {
 		return err
 	}
 	accepted := make([]*Creation, 0, len(group))
 	var fresh []string
+	writes := make([]db.Command, 0, 8)
 	for _, c := range group {
 		if c.refusal = c.check(known); c.refusal != nil {
+			writes = c.returnKey(writes)
 			continue
 		}
 		c.place(&c.tenant.AccountTotals)
@@ -211,22 +217,20 @@ func (t *Tx) createOrders(group []*Creation, ends bool) error {
 		fresh = append(fresh, c.use(known)...)
 	}
 	if len(accepted) == 0 {
-		return nil
+		return t.db.Batch(writes, false)
 	}
 	if len(tenants) > 1 { // rows that become neighbours in most indexes are written one after the other
 		slices.SortStableFunc(accepted, func(a, b *Creation) int {
 			return strings.Compare(a.Order.AccountID, b.Order.AccountID)
 		})
 	}
-	return t.write(accepted, fresh, ends)
+	return t.write(writes, accepted, fresh, ends)
 }
 
 // groupTenant is an account and environment with what its orders in a group depend on and change.
 type groupTenant struct {
 	access.Tenant
 	credit.AccountTotals
-	keys    []string        // the idempotency keys of the orders
-	used    map[string]bool // those of them that are taken
 	changed bool
 }
 
@@ -239,43 +243,24 @@ func byTenant(group []*Creation) []*groupTenant {
 		if i < 0 {
 			i, all = len(all), append(all, &groupTenant{Tenant: tenant})
 		}
-		if c.tenant = all[i]; c.Idempotency != nil {
-			c.tenant.keys = append(c.tenant.keys, c.Idempotency.Key)
-		}
+		c.tenant = all[i]
 	}
 	return all
 }
 
-// reads adds the reads of what the orders depend on.
-func (t *groupTenant) reads(to []db.Command, d *db.Dialect) []db.Command {
+// totals reads what the orders depend on and change.
+func (t *groupTenant) totals(d *db.Dialect) db.Command {
 	scope := []any{t.AccountID, string(t.Environment)}
-	to = append(to, db.Command{Text: selectTotals + d.ForUpdate, Args: scope, Each: func(r *db.Record) error {
+	return db.Command{Text: selectTotals + d.ForUpdate, Args: scope, Each: func(r *db.Record) error {
 		t.Credits, t.Orders, t.Entries, t.LowCredits = r.Integer(0), r.Integer(1), r.Integer(2), r.Integer(3)
 		return nil
-	}})
-	const text = "SELECT key FROM idempotency_keys WHERE account_id = $1 AND environment = $2 AND key IN "
-	for keys := range db.Batches(t.keys) {
-		args := append(make([]any, 0, len(scope)+len(keys)), scope...)
-		for _, key := range keys {
-			args = append(args, key)
-		}
-		to = append(to, db.Command{Text: text + db.List(len(scope)+1, len(keys)), Args: args, Each: t.markUsed})
-	}
-	return to
-}
-
-func (t *groupTenant) markUsed(r *db.Record) error {
-	if t.used == nil {
-		t.used = make(map[string]bool)
-	}
-	t.used[r.Text(0)] = true
-	return nil
+	}}
 }
 
 // check refuses an order in the order of the rules: an idempotency key that was used goes first, and a photo that is
 // not the account's before the credits.
 func (c *Creation) check(known map[string]*knownPhoto) error {
-	if c.Idempotency != nil && c.tenant.used[c.Idempotency.Key] {
+	if c.repeated {
 		return ErrExists
 	}
 	for i, p := range c.Photos {
@@ -337,14 +322,13 @@ func (t *Tx) photoReads(group []*Creation, known map[string]*knownPhoto) []db.Co
 	return reads
 }
 
-// write stores the orders that were accepted.
-func (t *Tx) write(accepted []*Creation, fresh []string, ends bool) error {
-	writes := make([]db.Command, 0, 8)
+// write stores the orders that were accepted, after other writes.
+func (t *Tx) write(writes []db.Command, accepted []*Creation, fresh []string, ends bool) error {
 	for names := range db.Batches(fresh) {
 		use := "UPDATE photos SET used = 1 WHERE name IN " + db.List(1, len(names))
 		writes = append(writes, db.Command{Text: use, Args: db.Anys(names)})
 	}
-	var orders, charges, keys [][]any
+	var orders, charges [][]any
 	done := true
 	for _, c := range accepted {
 		if b := c.tenant; !b.changed {
@@ -355,9 +339,6 @@ func (t *Tx) write(accepted []*Creation, fresh []string, ends bool) error {
 			})
 		}
 		orders, charges = append(orders, c.row), append(charges, c.charge)
-		if c.key != nil {
-			keys = append(keys, c.key)
-		}
 		done = done && c.after == nil
 	}
 	writes = inserts(writes, ledgerColumns, charges)
@@ -366,7 +347,6 @@ func (t *Tx) write(accepted []*Creation, fresh []string, ends bool) error {
 		into = orderInsertRowID
 	}
 	writes = inserts(writes, into, orders)
-	writes = inserts(writes, "idempotency_keys (account_id, environment, key, body_hash, answer, created_at)", keys)
 	if err := t.db.Batch(writes, ends && done); err != nil {
 		return err
 	}

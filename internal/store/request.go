@@ -9,7 +9,6 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/requestlog"
-	"github.com/assayhq/assay/internal/store/column"
 	"github.com/assayhq/assay/internal/store/db"
 	"github.com/assayhq/assay/internal/store/partition"
 	"github.com/assayhq/assay/internal/store/uuid7"
@@ -93,58 +92,4 @@ func (t *Tx) DeleteOldRequests(before time.Time, limit int) (int, error) {
 	n, err := t.db.Exec("DELETE FROM "+from+" WHERE id IN (SELECT id FROM "+from+" WHERE id < $1 ORDER BY id LIMIT $2)",
 		uuid7.First(before), limit)
 	return int(n), err
-}
-
-// Idempotency is the key under which the answer to a creation is remembered.
-type Idempotency struct {
-	Key, BodyHash string
-	Since         time.Time // an answer from before it is forgotten
-}
-
-// Remembered is the first answer to an idempotent creation.
-type Remembered struct {
-	BodyHash string
-	Answer   string
-}
-
-// Remembered returns what an idempotency key stands for, if it was used since the time.
-func (q Queries) Remembered(
-	ctx context.Context, tenant access.Tenant, key string, since time.Time,
-) (Remembered, error) {
-	var found Remembered
-	err := q.db.Record(ctx, `SELECT body_hash, answer FROM idempotency_keys
-		WHERE account_id = $1 AND environment = $2 AND key = $3 AND created_at > $4`,
-		[]any{tenant.AccountID, string(tenant.Environment), key, column.Micros(since)}, func(r *db.Record) error {
-			found = Remembered{BodyHash: r.Text(0), Answer: r.Text(1)}
-			return nil
-		})
-	return found, err
-}
-
-// unused returns ErrExists when the key of a creation stands for another one.
-func (s *Store) unused(ctx context.Context, c *Creation) error {
-	_, err := s.Remembered(ctx, c.Order.Tenant(), c.Idempotency.Key, c.Idempotency.Since)
-	switch {
-	case err == nil:
-		return ErrExists
-	case errors.Is(err, ErrNotFound):
-		return nil
-	}
-	return err
-}
-
-// clearWay is for a creation that met a row which exists: its idempotency key, or else its number, which is drawn
-// again, or its rowid, after a clock was set back.
-func (s *Store) clearWay(ctx context.Context, c *Creation) error {
-	if c.Idempotency == nil {
-		return nil
-	}
-	if err := s.unused(ctx, c); err != nil {
-		return err
-	}
-	return s.Update(ctx, func(tx *Tx) error {
-		return tx.exec(`DELETE FROM idempotency_keys
-			WHERE account_id = $1 AND environment = $2 AND key = $3 AND created_at <= $4`,
-			c.Order.AccountID, string(c.Order.Environment), c.Idempotency.Key, column.Micros(c.Idempotency.Since))
-	})
 }

@@ -122,6 +122,9 @@ func (t *Tx) Exec(text string, args ...any) (int64, error) {
 
 // Batch runs statements one after the other; see conn.
 func (t *Tx) Batch(commands []Command, commit bool) error {
+	if len(commands) == 0 && !commit {
+		return nil
+	}
 	return Classify(t.c.batch(t.ctx, commands, commit))
 }
 
