@@ -64,8 +64,8 @@ func (s *Store) clearWay(ctx context.Context, c *Creation) error {
 	})
 }
 
-// takeKeys reads, and then writes the idempotency keys of a group, which tells those that were used before: to look them
-// up first would cost as much again.
+// takeKeys reads, and then writes the idempotency keys of a group, which tells those that were used before: to look
+// them up first would cost as much again.
 func (t *Tx) takeKeys(group []*Creation, reads []db.Command) error {
 	var keys [][]any
 	for _, c := range group {

@@ -187,9 +187,9 @@ func (c *Creation) place(b *credit.AccountTotals) {
 	}
 }
 
-// createOrders stores the orders of a group. First it takes their idempotency keys and reads what it needs to know, for
-// all of them; those that are refused get their refusal and are left out; then the rows of the others are written. So it
-// takes few statements, and on PostgreSQL two round trips, however many orders there are; ends says that the
+// createOrders stores the orders of a group. First it reads what it needs to know and takes the idempotency keys, for
+// all of them; those that are refused get their refusal and are left out; then the rows of the others are written. So
+// it takes few statements, and on PostgreSQL two round trips, however many orders there are; ends says that the
 // transaction ends with it.
 func (t *Tx) createOrders(group []*Creation, ends bool) error {
 	if len(group) == 0 {
