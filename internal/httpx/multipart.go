@@ -45,17 +45,18 @@ type Multipart struct {
 	next, filled int // buffer[next:filled] was not handed on
 	clear        int // in buffer[next:clear] no delimiter begins
 
-	delimiter []byte   // what ends the content of a part: the end of a line and the boundary
-	content   *content // of the part that was returned last
+	delimiter *delimiter // what ends the content of a part: the end of a line and the boundary
+	content   *content   // of the part that was returned last
 }
 
 // ReadMultipart returns the parts of a request's body, or refuses a body of another type.
 func ReadMultipart(r *http.Request) (*Multipart, error) {
 	mediaType, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil || mediaType != "multipart/form-data" || params["boundary"] == "" {
+	boundary := params["boundary"]
+	if err != nil || mediaType != "multipart/form-data" || boundary == "" {
 		return nil, fault.BadRequest("The body must be multipart/form-data with a boundary.").With("field", "Content-Type")
 	}
-	if len(params["boundary"]) > maxBoundary {
+	if len(boundary) > maxBoundary {
 		return nil, fault.BadRequest(fmt.Sprintf("The boundary has at most %d characters.", maxBoundary)).
 			With("field", "Content-Type")
 	}
@@ -63,7 +64,7 @@ func ReadMultipart(r *http.Request) (*Multipart, error) {
 	if r.ContentLength >= 0 {
 		size = min(size, r.ContentLength+1) // one more, to see the end at once
 	}
-	return &Multipart{body: r.Body, delimiter: []byte("\r\n--" + params["boundary"]), buffer: make([]byte, size)}, nil
+	return &Multipart{body: r.Body, delimiter: newDelimiter("\r\n--" + boundary), buffer: make([]byte, size)}, nil
 }
 
 // Part is a part of a body. Its content can be read until the next part is asked for.
@@ -108,9 +109,9 @@ func (m *Multipart) delimit() error {
 		rest, final := bytes.CutPrefix(line, []byte("--"))
 		rest = bytes.TrimLeft(rest, " \t")
 		if m.content == nil && !final && string(rest) == "\n" {
-			m.delimiter = m.delimiter[1:] // as all lines of this body end
+			m.delimiter = newDelimiter(string(m.delimiter.text[1:])) // as all lines of this body end
 		}
-		ended := bytes.HasPrefix(m.delimiter, rest) && bytes.HasSuffix(rest, []byte("\n"))
+		ended := bytes.HasPrefix(m.delimiter.text, rest) && bytes.HasSuffix(rest, []byte("\n"))
 		switch {
 		case final && (ended || len(rest) == 0):
 			return io.EOF
@@ -130,7 +131,7 @@ func (m *Multipart) toBoundary() error {
 		_, err := m.content.WriteTo(io.Discard)
 		return err
 	}
-	boundary := m.delimiter[len("\r\n"):]
+	boundary := m.delimiter.text[len("\r\n"):]
 	for begins := true; ; { // begins: a line does
 		err := m.fill(len(boundary))
 		if begins && bytes.HasPrefix(m.held(), boundary) {

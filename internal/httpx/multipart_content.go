@@ -53,7 +53,7 @@ func (c *content) peek(n int) ([]byte, error) {
 		}
 		switch {
 		case delimited:
-			c.next += len(c.delimiter)
+			c.next += len(c.delimiter.text)
 			c.end = io.EOF
 		case c.err != nil:
 			c.end = cutOff(c.err, io.ErrUnexpectedEOF)
@@ -67,7 +67,7 @@ func (c *content) peek(n int) ([]byte, error) {
 // begin looks for a boundary before all content: the line before it is the empty one that ends the header.
 func (c *content) begin() {
 	c.begun = true
-	boundary := bytes.TrimLeft(c.delimiter, "\r\n")
+	boundary := bytes.TrimLeft(c.delimiter.text, "\r\n")
 	_ = c.fill(len(boundary) + 2) // what ends the body before is found by peek
 	c.clear = c.next
 	if bytes.HasPrefix(c.held(), boundary) && c.ends(c.next+len(boundary)) == yes {
@@ -79,19 +79,19 @@ func (c *content) begin() {
 // search moves clear on, to where a delimiter begins or could begin. It is delimited if one begins there.
 func (c *content) search() (delimited bool) {
 	for {
-		at := bytes.Index(c.buffer[c.clear:c.filled], c.delimiter)
+		at := c.delimiter.index(c.buffer[c.clear:c.filled])
 		if at < 0 {
-			c.clear = max(c.clear, c.filled-len(c.delimiter)+1)
+			c.clear = max(c.clear, c.filled-len(c.delimiter.text)+1)
 			return false
 		}
 		c.clear += at
-		switch c.ends(c.clear + len(c.delimiter)) {
+		switch c.ends(c.clear + len(c.delimiter.text)) {
 		case yes:
 			return true
 		case unknown:
 			return false
 		case no:
-			c.clear += len(c.delimiter)
+			c.clear += len(c.delimiter.text)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
@@ -131,6 +132,22 @@ func TestReadMultipart_Broken(t *testing.T) {
 	}
 	if _, err := httpx.ReadMultipart(request(strings.NewReader(whole), strings.Repeat("b", 2_000))); err == nil {
 		t.Error("a boundary of 2,000 characters is taken")
+	}
+}
+
+// TestReadMultipart_Noise looks for usual boundaries at all distances, behind noise and what begins like one.
+func TestReadMultipart_Noise(t *testing.T) {
+	noise := make([]byte, 300)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(noise) // never fails
+	for _, boundary := range []string{"b", "----WebKitFormBoundary7MA4YWxkTrZu0gW", strings.Repeat("9f3c", 15)} {
+		for n := range noise {
+			content := string(noise[:n]) + "\r\n--" + boundary[:len(boundary)-1] + "\r\n-" + string(noise[:n%7])
+			body := "--" + boundary + "\r\n" + file("a", content) + "\r\n--" + boundary + "--\r\n"
+			got, err := readParts(t, request(strings.NewReader(body), boundary), n%2 == 0)
+			if want := []readPart{{"photos", "a", content}}; err != nil || !slices.Equal(got, want) {
+				t.Fatalf("%d bytes before %q: %q, %v", n, boundary, got, err)
+			}
+		}
 	}
 }
 

@@ -185,7 +185,7 @@ func transferSide(name string, pid int, total *atomic.Int64, clean, work func() 
 
 // upload sends a prepared multipart body, to leave the CPU to the server, and checks that all photos were taken.
 func upload(ctx context.Context, address string, header http.Header, photo []byte) (err error) {
-	const boundary = "bench-boundary"
+	const boundary = "------------------------9f3cXq27bYdMwLk81RzTuE" // as long as those of curl
 	var body net.Buffers
 	for n := range uploadFiles {
 		body = append(body, fmt.Appendf(nil,
