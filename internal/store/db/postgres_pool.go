@@ -57,7 +57,7 @@ type trips struct {
 }
 
 const (
-	maxTrips    = 4  // on their way at the same time
+	maxTrips    = 3  // on their way at the same time
 	maxGathered = 64 // reads of one
 )
 
