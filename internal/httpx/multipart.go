@@ -23,6 +23,9 @@ const (
 	// maxBoundary is what RFC 2046 allows, and more for clients that do not know it.
 	maxBoundary = 1 << 10
 
+	// maxParts is how many parts a body may have: more than photos and the fields of any form.
+	maxParts = 1000
+
 	// maxPartHeader is how large the header of a part may be: it holds names.
 	maxPartHeader = 32 << 10
 )
@@ -32,6 +35,7 @@ var (
 	errNoFinalBoundary = errors.New("the final boundary is missing")
 	errNoNewPart       = errors.New("a boundary is followed by more in its line")
 	errHeaderTooLarge  = errors.New("the header of a part is too large")
+	errTooManyParts    = fmt.Errorf("there are more than %d parts", maxParts)
 )
 
 // Multipart reads the parts of a body, one after the other. It reads what multipart.Reader does, which looks at 4 KB at
@@ -47,6 +51,7 @@ type Multipart struct {
 
 	delimiter *delimiter // what ends the content of a part: the end of a line and the boundary
 	content   *content   // of the part that was returned last
+	parts     int
 }
 
 // ReadMultipart returns the parts of a request's body, or refuses a body of another type.
@@ -62,7 +67,7 @@ func ReadMultipart(r *http.Request) (*Multipart, error) {
 	}
 	size := int64(bodyBuffer)
 	if r.ContentLength >= 0 {
-		size = min(size, r.ContentLength+1) // one more, to see the end at once
+		size = min(size-1, r.ContentLength) + 1 // one more, to see the end at once
 	}
 	return &Multipart{body: r.Body, delimiter: newDelimiter("\r\n--" + boundary), buffer: make([]byte, size)}, nil
 }
@@ -86,6 +91,9 @@ func (p *Part) WriteTo(w io.Writer) (int64, error) { return io.Copy(w, p.Reader)
 func (m *Multipart) NextPart() (*Part, error) {
 	if err := m.delimit(); err != nil {
 		return nil, err
+	}
+	if m.parts++; m.parts > maxParts {
+		return nil, errTooManyParts
 	}
 	header, err := m.header()
 	if err != nil {
@@ -161,7 +169,7 @@ func (m *Multipart) header() (textproto.MIMEHeader, error) {
 			return nil, errHeaderTooLarge
 		}
 		if len(bytes.TrimRight(line, "\r\n")) == 0 {
-			return textproto.NewReader(bufio.NewReader(bytes.NewReader(head))).ReadMIMEHeader()
+			return textproto.NewReader(bufio.NewReaderSize(bytes.NewReader(head), len(head))).ReadMIMEHeader()
 		}
 	}
 }
@@ -208,6 +216,10 @@ func (m *Multipart) read() {
 		m.clear = max(0, m.clear-m.next)
 		m.filled = copy(m.buffer, m.held())
 		m.next = 0
+	}
+	if m.filled == len(m.buffer) { // it is longer than it said
+		m.err = io.ErrShortBuffer
+		return
 	}
 	var n int
 	n, m.err = m.body.Read(m.buffer[m.filled:])

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math"
 	"math/rand/v2"
 	"mime/multipart"
 	"net/http"
@@ -124,10 +125,18 @@ func TestReadMultipart_Broken(t *testing.T) {
 		"no colon":     {strings.NewReader("--b\r\nname\r\n\r\nx\r\n--b--"), "malformed MIME header"},
 		"large header": {strings.NewReader("--b\r\n" + strings.Repeat("A: b\r\n", 10_000) + "\r\nx\r\n--b--"), "too large"},
 		"long line":    {strings.NewReader("--b\r\nA: " + strings.Repeat("b", 1<<20) + "\r\n\r\nx\r\n--b--"), "too large"},
+		"many parts":   {strings.NewReader(strings.Repeat("--b\r\n\r\n", 1001) + "--b--"), "more than 1000 parts"},
 		"text":         {strings.NewReader(strings.Repeat("text ", 1<<20)), "boundary is missing"},
 	} {
 		if _, err := readParts(t, request(c.body, "b"), false); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+	for length, want := range map[int64]error{math.MaxInt64: nil, 10: io.ErrShortBuffer} { // what a client may claim
+		r := request(strings.NewReader(whole), "b")
+		r.ContentLength = length
+		if _, err := readParts(t, r, false); !errors.Is(err, want) {
+			t.Errorf("Content-Length %d: %v, want %v", length, err, want)
 		}
 	}
 	if _, err := httpx.ReadMultipart(request(strings.NewReader(whole), strings.Repeat("b", 2_000))); err == nil {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strings"
 
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/photo"
@@ -117,5 +116,5 @@ func (a *API) brokenBody(err error) error {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return photo.FileTooLarge(a.MaxPhotoBytes).Because(err)
 	}
-	return fault.BadRequest("The multipart body is broken: " + strings.TrimPrefix(err.Error(), "multipart: ")).Because(err)
+	return fault.BadRequest("The multipart body is broken: " + err.Error() + ".").Because(err)
 }
