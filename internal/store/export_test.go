@@ -140,6 +140,12 @@ func (t *Tx) CreateOrders(group []*Creation) error {
 	return t.createOrders(group, false)
 }
 
+// Refusal returns why a group has left the order out; nil: it has not.
+func (c *Creation) Refusal() error { return c.refusal }
+
+// Trace has f called with each statement from now on.
+func (t *Tx) Trace(f func(text string)) { t.db.Trace(f) }
+
 // OpenTraced opens a PostgreSQL database with a tracer of what is sent to it.
 func OpenTraced(ctx context.Context, target string, tracer pgx.QueryTracer) (*Store, error) {
 	if err := schema.Migrate(ctx, target); err != nil {

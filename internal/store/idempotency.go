@@ -64,12 +64,12 @@ func (s *Store) clearWay(ctx context.Context, c *Creation) error {
 	})
 }
 
-// takeKeys reads, and then writes the idempotency keys of a group, which tells those that were used before: to look
-// them up first would cost as much again.
-func (t *Tx) takeKeys(group []*Creation, reads []db.Command) error {
+// readAndTakeKeys runs reads and writes the idempotency keys of a group, which tells those that were used before: to
+// look them up first would cost as much again.
+func (t *Tx) readAndTakeKeys(group []*Creation, reads []db.Command) error {
 	var keys [][]any
 	for _, c := range group {
-		if c.key != nil {
+		if c.repeated = false; c.key != nil {
 			keys = append(keys, c.key)
 		}
 	}
@@ -88,18 +88,20 @@ func (t *Tx) takeKeys(group []*Creation, reads []db.Command) error {
 	return t.findRepeated(group)
 }
 
-// findRepeated finds those of a group whose keys stand for other orders.
+// findRepeated finds those of a group whose keys stand for other orders, or did when they were to be written: on
+// PostgreSQL such a row may be gone by now.
 func (t *Tx) findRepeated(group []*Creation) error {
 	var reads []db.Command
 	for _, c := range group {
 		if c.key == nil {
 			continue
 		}
+		c.repeated = true
 		reads = append(reads, db.Command{
 			Text: "SELECT answer FROM idempotency_keys WHERE account_id = $1 AND environment = $2 AND key = $3",
 			Args: c.key[:3],
 			Each: func(r *db.Record) error {
-				c.repeated = r.Text(0) != c.answer
+				c.repeated = r.Text(0) != c.key[4]
 				return nil
 			},
 		})

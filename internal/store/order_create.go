@@ -22,7 +22,7 @@ type Creation struct {
 	Photos  []order.Photo
 	KeyName string // of the API key that creates it
 
-	// Answer returns what the customer is told of the order, which has its number.
+	// Answer returns what the customer is told of the order, which has its number: no two orders have the same.
 	Answer func() ([]byte, error)
 
 	// Idempotency is nil without a key.
@@ -37,8 +37,7 @@ type Creation struct {
 	After func(Charge) func(*Tx) error
 
 	row, charge, key []any // of orders, ledger_entries and idempotency_keys
-	answer           string
-	repeated         bool // the idempotency key was used
+	repeated         bool  // the idempotency key was used
 	tries            int
 	tenant           *groupTenant
 	refusal          error
@@ -167,8 +166,7 @@ func (c *Creation) prepare(d *db.Dialect) error {
 	}
 	answer, err := c.Answer()
 	if i := c.Idempotency; i != nil {
-		c.answer, c.repeated = string(answer), false
-		c.key = []any{o.AccountID, env, i.Key, i.BodyHash, c.answer, column.Micros(o.CreatedAt)}
+		c.key = []any{o.AccountID, env, i.Key, i.BodyHash, string(answer), column.Micros(o.CreatedAt)}
 	}
 	return err
 }
@@ -189,8 +187,8 @@ func (c *Creation) place(b *credit.AccountTotals) {
 
 // createOrders stores the orders of a group. First it reads what it needs to know and takes the idempotency keys, for
 // all of them; those that are refused get their refusal and are left out; then the rows of the others are written. So
-// it takes few statements, and on PostgreSQL two round trips, however many orders there are; ends says that the
-// transaction ends with it.
+// it takes few statements, and on PostgreSQL two round trips, or three where a key was used, however many orders there
+// are; ends says that the transaction ends with it.
 func (t *Tx) createOrders(group []*Creation, ends bool) error {
 	if len(group) == 0 {
 		return nil
@@ -201,7 +199,7 @@ func (t *Tx) createOrders(group []*Creation, ends bool) error {
 	for _, tenant := range tenants {
 		reads = append(reads, tenant.totals(t.db.Dialect))
 	}
-	if err := t.takeKeys(group, reads); err != nil {
+	if err := t.readAndTakeKeys(group, reads); err != nil {
 		return err
 	}
 	accepted := make([]*Creation, 0, len(group))
