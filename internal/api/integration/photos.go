@@ -116,5 +116,5 @@ func (a *API) brokenBody(err error) error {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return photo.FileTooLarge(a.MaxPhotoBytes).Because(err)
 	}
-	return fault.BadRequest("The multipart body is broken: " + err.Error() + ".").Because(err)
+	return fault.BadRequest("The multipart body is broken: " + err.Error()).Because(err)
 }
