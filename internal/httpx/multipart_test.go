@@ -28,30 +28,52 @@ func request(body io.Reader, boundary string) *http.Request {
 }
 
 // readParts reads all parts. copied lets them be written instead of read.
-func readParts(t *testing.T, r *http.Request, copied bool) (parts []readPart, err error) {
+func readParts(t *testing.T, r *http.Request, copied bool) ([]readPart, error) {
 	t.Helper()
 	all, err := httpx.ReadMultipart(r)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return collect(all.NextPart, func(p *httpx.Part) ([]byte, error) {
+		if !copied {
+			return io.ReadAll(p)
+		}
+		var content bytes.Buffer
+		_, err := p.WriteTo(&content)
+		return content.Bytes(), err
+	})
+}
+
+// libraryParts are those that the standard library finds.
+func libraryParts(body []byte) ([]readPart, error) {
+	return collect(multipart.NewReader(bytes.NewReader(body), "b").NextPart, func(p *multipart.Part) ([]byte, error) {
+		return io.ReadAll(p)
+	})
+}
+
+// named is a part of either reader.
+type named interface {
+	FormName() string
+	FileName() string
+}
+
+// collect reads parts to the last or the first that fails.
+func collect[P named](
+	next func() (P, error), read func(P) ([]byte, error),
+) (parts []readPart, err error) {
 	for {
-		part, err := all.NextPart()
+		part, err := next()
 		if errors.Is(err, io.EOF) {
 			return parts, nil
 		}
 		if err != nil {
 			return parts, err
 		}
-		var content bytes.Buffer
-		if copied {
-			_, err = part.WriteTo(&content)
-		} else {
-			_, err = content.ReadFrom(part)
-		}
+		content, err := read(part)
 		if err != nil {
 			return parts, err
 		}
-		parts = append(parts, readPart{part.FormName(), part.FileName(), content.String()})
+		parts = append(parts, readPart{part.FormName(), part.FileName(), string(content)})
 	}
 }
 
@@ -220,22 +242,4 @@ func (s *steps) Read(p []byte) (int, error) {
 	n := copy(p, s.rest[:min(s.n, len(s.rest))])
 	s.rest = s.rest[n:]
 	return n, nil
-}
-
-func libraryParts(body []byte) (parts []readPart, err error) {
-	all := multipart.NewReader(bytes.NewReader(body), "b")
-	for {
-		part, err := all.NextPart()
-		if errors.Is(err, io.EOF) {
-			return parts, nil
-		}
-		if err != nil {
-			return parts, err
-		}
-		content, err := io.ReadAll(part)
-		if err != nil {
-			return parts, err
-		}
-		parts = append(parts, readPart{part.FormName(), part.FileName(), string(content)})
-	}
 }
