@@ -99,7 +99,7 @@ func (m *Multipart) NextPart() (*Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.content = &content{Multipart: m}
+	m.content = newContent(m)
 	part := &Part{Reader: m.content, names: multipart.Part{Header: header}}
 	if strings.EqualFold(header.Get("Content-Transfer-Encoding"), "quoted-printable") {
 		part.Reader = quotedprintable.NewReader(part.Reader)

@@ -9,8 +9,21 @@ import (
 // content is that of a part, as far as the delimiter.
 type content struct {
 	*Multipart
-	begun bool
-	end   error // io.EOF after the delimiter, or why there is none
+	end error // io.EOF after the delimiter, or why there is none
+}
+
+// newContent returns what comes after a header. A boundary may stand there at once: the line before it is the empty one
+// that ends the header.
+func newContent(m *Multipart) *content {
+	c := &content{Multipart: m}
+	boundary := bytes.TrimLeft(m.delimiter.text, "\r\n")
+	_ = m.fill(len(boundary) + 2) // what ends the body before is found by peek
+	m.clear = m.next
+	if bytes.HasPrefix(m.held(), boundary) && c.ends(m.next+len(boundary)) == yes {
+		m.next += len(boundary)
+		c.end = io.EOF
+	}
+	return c
 }
 
 // Read implements io.Reader.
@@ -42,9 +55,6 @@ func (c *content) WriteTo(w io.Writer) (total int64, err error) {
 
 // peek returns what comes next: n bytes or more, unless the content ends before.
 func (c *content) peek(n int) ([]byte, error) {
-	if !c.begun {
-		c.begin()
-	}
 	for c.end == nil {
 		delimited := c.search()
 		if piece := c.buffer[c.next:c.clear]; len(piece) > 0 &&
@@ -62,18 +72,6 @@ func (c *content) peek(n int) ([]byte, error) {
 		}
 	}
 	return nil, c.end
-}
-
-// begin looks for a boundary before all content: the line before it is the empty one that ends the header.
-func (c *content) begin() {
-	c.begun = true
-	boundary := bytes.TrimLeft(c.delimiter.text, "\r\n")
-	_ = c.fill(len(boundary) + 2) // what ends the body before is found by peek
-	c.clear = c.next
-	if bytes.HasPrefix(c.held(), boundary) && c.ends(c.next+len(boundary)) == yes {
-		c.next += len(boundary)
-		c.end = io.EOF
-	}
 }
 
 // search moves clear on, to where a delimiter begins or could begin. It is delimited if one begins there.
