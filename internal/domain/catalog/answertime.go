@@ -6,14 +6,16 @@ import "time"
 // account. A price agreed with the account overrides every rule.
 func (s *Snapshot) AnswerTimes(c Context, accountID string) []*AnswerTime {
 	c.Model = "" // answer times are chosen by category and brand
-	matching := c.matching()
+	var rules []*AnswerTimeRule
+	for _, context := range c.matching() {
+		rules = append(rules, s.timeRules[context]...)
+	}
 	agreed := s.agreed[accountID]
 	times := make([]*AnswerTime, 0, len(s.document.AnswerTimes))
 	for _, t := range s.document.AnswerTimes {
 		offered := true
-		for _, context := range matching {
-			rule := s.timeRules[timeKey{t.Code, context}]
-			if rule == nil {
+		for _, rule := range rules {
+			if rule.Code != t.Code {
 				continue
 			}
 			if rule.Price != nil {

@@ -39,7 +39,7 @@ type Snapshot struct {
 	indexRules   map[Context][]orderedIndexRule
 	photoIndexes sync.Map // []*PhotoIndex by Context, of those that were asked for
 
-	timeRules map[timeKey]*AnswerTimeRule
+	timeRules map[Context][]*AnswerTimeRule
 	agreed    map[string]map[int]int64 // price by account id and answer time
 
 	indexNames  map[string]text.Text
@@ -58,7 +58,7 @@ func NewSnapshot(doc *Document, version int64, accounts map[string]string, names
 		brandsIn: make(map[string][]*Brand), modelsIn: make(map[Context][]*Model),
 		brandNames: make(map[string][]string, len(doc.Brands)), modelNames: make(map[string][]string, len(doc.Models)),
 		indexRules: groupIndexRules(doc.PhotoIndexes), indexNames: names,
-		timeRules: make(map[timeKey]*AnswerTimeRule, len(doc.AnswerTimeRules)), agreed: make(map[string]map[int]int64),
+		timeRules: make(map[Context][]*AnswerTimeRule), agreed: make(map[string]map[int]int64),
 		reason:      byCode(doc.Reasons, func(r *Reason) string { return r.Code }),
 		condition:   byCode(doc.Conditions, func(p *Phrase) string { return p.Code }),
 		requirement: byCode(doc.Requirements, func(p *Phrase) string { return p.Code }),
@@ -66,7 +66,7 @@ func NewSnapshot(doc *Document, version int64, accounts map[string]string, names
 	s.addEntities()
 	for i := range doc.AnswerTimeRules {
 		rule := &doc.AnswerTimeRules[i]
-		s.timeRules[timeKey{rule.Code, rule.Context}] = rule
+		s.timeRules[rule.Context] = append(s.timeRules[rule.Context], rule)
 	}
 	for _, p := range doc.AccountPrices {
 		id, ok := accounts[p.Account]
