@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/assayhq/assay/internal/store/sqlite"
 )
@@ -17,55 +16,6 @@ type readers struct {
 	all       []*sqlite.Conn
 	readQueue                // while none is free
 	free      []*sqlite.Conn // under the lock of the queue
-}
-
-// readQueue is the reads that wait, the first one first.
-type readQueue struct {
-	lock    sync.Mutex
-	waiting []*read
-}
-
-// await returns how a read has ended. One that nobody has taken yet leaves the queue when ctx ends; any other one
-// writes to what belongs to the caller.
-func (q *readQueue) await(ctx context.Context, own *read) error {
-	select {
-	case err := <-own.ended:
-		return err
-	case <-ctx.Done():
-		if q.leave(own) {
-			return ctx.Err()
-		}
-		return <-own.ended
-	}
-}
-
-// leave takes back a read that waits, and reports whether it still did.
-func (q *readQueue) leave(own *read) bool {
-	q.lock.Lock()
-	defer q.lock.Unlock()
-	i := slices.Index(q.waiting, own)
-	if i >= 0 {
-		q.waiting = slices.Delete(q.waiting, i, i+1)
-	}
-	return i >= 0
-}
-
-// take returns the first reads that wait. The caller holds the lock.
-func (q *readQueue) take(limit int) []*read {
-	n := min(limit, len(q.waiting))
-	taken := slices.Clone(q.waiting[:n])
-	q.waiting = slices.Delete(q.waiting, 0, n)
-	return taken
-}
-
-// read is a read that waits for a connection, or for another request to run it.
-type read struct {
-	text  string
-	args  []any
-	rec   *Record
-	each  func() error
-	ended chan error
-	c     *sqlite.Conn // to run it on, where it ended so
 }
 
 // maxTogether is how many reads of other requests a request runs in one transaction after its own. To begin and to end
@@ -99,10 +49,10 @@ func (r *readers) records(ctx context.Context, text string, args []any, rec *Rec
 		r.lock.Unlock()
 		return r.run(c, text, args, rec, each)
 	}
-	own := &read{text: text, args: args, rec: rec, each: each, ended: make(chan error, 1)}
-	r.waiting = append(r.waiting, own)
+	own := newRead(ctx, text, args, rec, each)
+	r.join(own)
 	r.lock.Unlock()
-	if err := r.await(ctx, own); own.c == nil {
+	if err := <-own.ended; own.c == nil {
 		return err
 	}
 	return r.run(own.c, text, args, rec, each)

@@ -71,10 +71,10 @@ func (p pool) together(ctx context.Context, q string, args []any, r *Record, eac
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	own := &read{text: q, args: args, rec: r, each: each, ended: make(chan error, 1)}
+	own := newRead(ctx, q, args, r, each)
 	err := errLead
 	if !p.trips.begin(own) {
-		err = p.trips.await(ctx, own)
+		err = <-own.ended
 	}
 	if errors.Is(err, errLead) {
 		defer p.trips.end()
@@ -144,7 +144,7 @@ func (t *trips) begin(own *read) bool {
 		t.running++
 		return true
 	}
-	t.waiting = append(t.waiting, own)
+	t.join(own)
 	return false
 }
 
