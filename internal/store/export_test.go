@@ -8,6 +8,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store/db"
 	"github.com/assayhq/assay/internal/store/schema"
 	"github.com/assayhq/assay/internal/store/uuid7"
@@ -54,14 +55,15 @@ func (s *Store) explain(ctx context.Context, statements map[string]explained) (m
 
 // QueuePlans returns how the engine runs the statements that find, read and end due deliveries, by their names.
 func (s *Store) QueuePlans(ctx context.Context) (map[string]string, error) {
-	places := make([]any, 0, 96)
-	for range 32 {
-		places = append(places, uuid7.New(), int64(1), uuid7.New())
+	ended := make([]*AttemptResult, db.LongestBatch)
+	for i := range ended {
+		ended[i] = &AttemptResult{Attempt: webhook.Attempt{DeliveryID: uuid7.New()}, EndpointID: uuid7.New()}
 	}
+	leave := newTx(&db.Tx{Queries: s.db.Queries}).leaveQueue(ended)[0]
 	return s.explain(ctx, map[string]explained{
 		"heads": {queueHeads, []any{int64(1)}},
 		"due":   {dueDeliveries(32), []any{uuid7.New(), int64(1), uuid7.New(), int64(2)}},
-		"leave": {leaveText(32), places},
+		"leave": {leave.Text, leave.Args},
 	})
 }
 
