@@ -7,9 +7,10 @@
 //
 // # The loop
 //
-// One goroutine (loop) makes all decisions, so that the scheduling state needs no locks. Beside it run the attempts
-// (up to Config.InFlight "slots"), at most one database read and at most one database write. They report back over
-// channels. Results are written in batches: a result waits up to writeDelay for others.
+// All decisions are made under one lock (loop.mu), by whoever brings news: the goroutine of an attempt that has ended,
+// which then makes the next one itself; that of a database read or write; or run, when a timer fires, deliveries are
+// announced, or the sender has to stop. At the same time there are up to Config.InFlight attempts ("slots"), one
+// database read and one database write. Results are written in batches: a result waits up to writeDelay for others.
 //
 // A read is one of two things. A scan finds the queues that have a due delivery and the time at which the next one
 // becomes due; it runs when something was queued, at that time, and at least every pollInterval. A fetch reads the

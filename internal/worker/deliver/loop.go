@@ -2,6 +2,7 @@ package deliver
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/webhook"
@@ -35,20 +36,25 @@ type (
 // loop runs a sender: see the package documentation.
 type loop struct {
 	*Sender
-	ctx       context.Context //nolint:containedctx // of Run, which outlives the loop
-	attempts  context.Context //nolint:containedctx // of attempts, which outlive that of Run by the grace period
+	ctx      context.Context //nolint:containedctx // of Run, which outlives the loop
+	attempts context.Context //nolint:containedctx // of attempts, which outlive that of Run by the grace period
+	work     chan job        // to goroutines that wait for another attempt
+	finished chan struct{}   // a stopping sender has nothing left to do
+
+	mu        sync.Mutex // of what follows
+	ended     bool       // what happens from now on is not looked at
 	scheduler *scheduler
-	work      chan job
-	outcomes  chan outcome
-	callbacks chan func() // from database goroutines, to run in the loop
+	timer     *time.Timer
+	timerAt   time.Time // when it fires
 	reader
 	writer
 }
 
 func newLoop(s *Sender) *loop {
 	return &loop{
-		Sender: s, scheduler: newScheduler(s.InFlight, s.longest()+leaseMargin/4), work: make(chan job),
-		outcomes: make(chan outcome, s.InFlight), callbacks: make(chan func(), 2), reader: reader{scanNow: true},
+		Sender: s, work: make(chan job), finished: make(chan struct{}, 1),
+		scheduler: newScheduler(s.InFlight, s.longest()+leaseMargin/4),
+		timer:     time.NewTimer(0), timerAt: farFuture, reader: reader{scanNow: true},
 	}
 }
 
@@ -56,39 +62,72 @@ func newLoop(s *Sender) *loop {
 func (l *loop) run(ctx context.Context) {
 	attempts, cut := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cut(errStopped)
-	defer close(l.work)
 	l.ctx, l.attempts = ctx, attempts
-	timer := time.NewTimer(0)
-	defer timer.Stop()
+	defer l.end()
 	done := ctx.Done()
 	var end <-chan time.Time
 	for {
-		if l.stopping() && l.idle() {
-			return
-		}
-		l.send()
-		l.read()
-		l.write()
-		timer.Reset(l.wait())
 		select {
-		case o := <-l.outcomes:
-			l.finish(o)
-		case use := <-l.callbacks:
-			use()
 		case <-l.wake:
-			l.scanNow = true
-		case <-timer.C:
+			l.after(func() { l.scanNow = true })
+		case <-l.timer.C:
+			l.after(func() { l.timerAt = farFuture })
 		case <-done:
 			done = nil
 			timeout := time.AfterFunc(l.grace, func() { cut(errStopped) })
 			defer timeout.Stop()
 			end = time.After(l.grace + finalWrite)
+			l.after(func() {})
+		case <-l.finished:
+			return
 		case <-end:
 			l.Log.WarnContext(ctx, "delivery results could not be recorded before shutdown: they will be sent again",
-				"count", len(l.results)+l.scheduler.inFlight)
+				"count", l.unrecorded())
 			return
 		}
-		l.drain()
+	}
+}
+
+// unrecorded counts the attempts that are made and not recorded.
+func (l *loop) unrecorded() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.results) + l.scheduler.inFlight
+}
+
+// end ends the goroutines that wait for an attempt.
+func (l *loop) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ended = true
+	l.timer.Stop()
+	close(l.work)
+}
+
+// after does what is to be done after a change.
+func (l *loop) after(change func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ended {
+		return
+	}
+	change()
+	l.goOn()
+}
+
+// goOn starts what can be started now, and sets the timer for what can be later.
+func (l *loop) goOn() {
+	if l.stopping() && l.idle() {
+		notify(l.finished)
+		return
+	}
+	l.send()
+	now := time.Now()
+	l.read(now)
+	l.write(now)
+	if at := l.next(now); at.Before(l.timerAt) {
+		l.timer.Reset(max(at.Sub(now), 0))
+		l.timerAt = at
 	}
 }
 
@@ -99,44 +138,51 @@ func (l *loop) idle() bool {
 	return l.scheduler.inFlight == 0 && len(l.results) == 0 && !l.writing && !l.reading
 }
 
-// drain handles all outcomes that have arrived.
-func (l *loop) drain() {
+// send starts attempts while slots are free. Goroutines are reused, because their stacks have already grown.
+func (l *loop) send() {
 	for {
-		select {
-		case o := <-l.outcomes:
-			l.finish(o)
-		default:
+		j, ok := l.nextJob()
+		if !ok {
 			return
+		}
+		select {
+		case l.work <- j:
+		default:
+			go l.attempt(j)
 		}
 	}
 }
 
-// send starts attempts while slots are free. Goroutines are reused, because their stacks have already grown.
-func (l *loop) send() {
+// nextJob returns the next attempt, if one can be made now.
+func (l *loop) nextJob() (job, bool) {
 	if l.stopping() {
-		return
+		return job{}, false
 	}
-	now := l.Now()
-	for {
-		queue, d := l.scheduler.start(now)
-		if d == nil {
-			return
-		}
-		l.metrics.inFlight.Inc()
-		select {
-		case l.work <- job{queue, queue.target, d}:
-		default:
-			go l.attempt(job{queue, queue.target, d})
-		}
+	queue, d := l.scheduler.start(l.Now())
+	if d == nil {
+		return job{}, false
 	}
+	l.metrics.inFlight.Inc()
+	return job{queue, queue.target, d}, true
 }
 
 // attempt makes an attempt, and then further ones, until the loop ends.
 func (l *loop) attempt(j job) {
-	for ok := true; ok; j, ok = <-l.work {
+	for ok := true; ok; {
 		a, cause, err := l.http.attempt(l.attempts, j.target, j.delivery)
-		l.outcomes <- outcome{j, a, cause, err != nil}
+		if j, ok = l.following(outcome{j, a, cause, err != nil}); !ok {
+			j, ok = <-l.work
+		}
 	}
+}
+
+// following handles an outcome and returns the attempt that takes its slot, if there is one.
+func (l *loop) following(o outcome) (next job, ok bool) {
+	l.after(func() {
+		l.finish(o)
+		next, ok = l.nextJob()
+	})
+	return next, ok
 }
 
 // finish handles an outcome: the slot is free, and the result has to be recorded.
@@ -176,17 +222,16 @@ func (l *loop) nextAttempt(o outcome, now time.Time) *time.Time {
 	return &next
 }
 
-// wait returns how long to wait for an event.
-func (l *loop) wait() time.Duration {
-	now := time.Now()
+// next returns when something has to be done, if nothing happens before.
+func (l *loop) next(now time.Time) time.Time {
 	at := now.Add(l.poll)
 	if t := l.nextWrite(); t.Before(at) {
 		at = t
 	}
-	if t := l.nextRead(); !l.stopping() && t.Before(at) {
+	if t := l.nextRead(now); !l.stopping() && t.Before(at) {
 		at = t
 	}
-	return max(at.Sub(now), 0)
+	return at
 }
 
 // backoff returns the next pause after a database error.

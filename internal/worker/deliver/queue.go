@@ -38,6 +38,7 @@ type endpointQueue struct {
 	held         map[string]store.Place  // buffered, in flight, or with a result not yet recorded
 	waiting      bool                    // in the scheduler's line: the queue may have more due deliveries
 	ready        bool                    // in the scheduler's ready list
+	busyAt       int                     // place in the scheduler's busy list, while something is held
 	health       health
 	lastProgress time.Time // last response, or start of the first attempt in flight
 }

@@ -25,7 +25,7 @@ func (s *scheduler) quota(now time.Time) quota {
 	total := loadPerSlot * s.limit
 	r := quota{all: total - s.load, notFast: max(s.limit*3/4, 1), slow: max(s.limit/2, 1)}
 	r.perFast = min(max(total/max(len(s.line), len(s.busy), 1), minLoad), maxLoad)
-	for q := range s.busy {
+	for _, q := range s.busy {
 		switch q.healthAt(now) {
 		case fast:
 		case unknown:

@@ -30,8 +30,7 @@ type reader struct {
 }
 
 // read starts the next scan or fetch, if there is one to do.
-func (l *loop) read() {
-	start := time.Now()
+func (l *loop) read(start time.Time) {
 	if l.reading || l.stopping() || l.readFrom.After(start) {
 		return
 	}
@@ -47,11 +46,11 @@ func (l *loop) read() {
 }
 
 // nextRead returns when read has to be called at the latest.
-func (l *loop) nextRead() time.Time {
+func (l *loop) nextRead(now time.Time) time.Time {
 	switch {
 	case l.reading:
 		return farFuture
-	case l.readFrom.After(time.Now()):
+	case l.readFrom.After(now):
 		return l.readFrom
 	case l.scanNow:
 		return l.scanFrom
@@ -59,12 +58,12 @@ func (l *loop) nextRead() time.Time {
 	return l.scanAt
 }
 
-// startRead runs f in a goroutine, and the function that it returns in the loop.
+// startRead runs f in a goroutine, and then the function that it returns, under the lock.
 func (l *loop) startRead(f func() (use func() error)) {
 	l.reading = true
 	go func() {
 		use := f()
-		l.callbacks <- func() {
+		l.after(func() {
 			l.reading = false
 			err := use()
 			if err == nil {
@@ -79,7 +78,7 @@ func (l *loop) startRead(f func() (use func() error)) {
 			}
 			l.scanNow, l.pause = true, backoff(l.pause)
 			l.readFrom = time.Now().Add(l.pause)
-		}
+		})
 	}()
 }
 

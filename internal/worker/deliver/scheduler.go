@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"slices"
 	"time"
 
 	"github.com/assayhq/assay/internal/store"
@@ -24,15 +25,13 @@ type scheduler struct {
 	inFlight int
 	load     int // in flight and buffered
 	queues   map[string]*endpointQueue
-	line     []*endpointQueue            // waiting to be read
-	ready    []*endpointQueue            // with a buffered delivery, below maxInFlightPerEndpoint
-	busy     map[*endpointQueue]struct{} // with a held delivery
+	line     []*endpointQueue // waiting to be read
+	ready    []*endpointQueue // with a buffered delivery, below maxInFlightPerEndpoint
+	busy     []*endpointQueue // with a held delivery, in no order
 }
 
 func newScheduler(limit int, minLease time.Duration) *scheduler {
-	return &scheduler{
-		limit: limit, minLease: minLease, queues: make(map[string]*endpointQueue), busy: make(map[*endpointQueue]struct{}),
-	}
+	return &scheduler{limit: limit, minLease: minLease, queues: make(map[string]*endpointQueue)}
 }
 
 // observe puts queues with a due delivery into the line, and returns when the next one becomes due: zero if none.
@@ -98,7 +97,7 @@ func (s *scheduler) notMine(mine func(endpointID string) bool) []*endpointQueue 
 
 // heldAfter returns the held deliveries that were due after a time.
 func (s *scheduler) heldAfter(t time.Time) (ids []string) {
-	for q := range s.busy {
+	for _, q := range s.busy {
 		for id, place := range q.held {
 			if place.DueAt.After(t) {
 				ids = append(ids, id)
@@ -127,7 +126,7 @@ func (s *scheduler) forgetIdle() {
 // endpoint or lease must be checked again.
 func (s *scheduler) nextReads(now time.Time, mine func(endpointID string) bool) map[*endpointQueue]int {
 	wanted := make(map[*endpointQueue]int)
-	for q := range s.busy {
+	for _, q := range s.busy {
 		if len(q.buffer) > 0 && !q.canStart(now, s.minLease) && len(wanted) < maxQueuesPerRead {
 			wanted[q] = 0
 		}
@@ -170,12 +169,12 @@ func (s *scheduler) add(q *endpointQueue, read []*store.QueuedDelivery) {
 		if _, held := q.held[d.ID]; held {
 			continue
 		}
+		if len(q.held) == 0 {
+			q.busyAt, s.busy = len(s.busy), append(s.busy, q)
+		}
 		q.held[d.ID] = d.Place
 		q.buffer = append(q.buffer, d)
 		s.load++
-	}
-	if len(q.held) > 0 {
-		s.busy[q] = struct{}{}
 	}
 	s.markReady(q)
 }
@@ -224,9 +223,14 @@ func (s *scheduler) finish(q *endpointQueue, answered bool, took time.Duration, 
 
 // drop ends the hold on a delivery: it can be read again if it is still in the queue.
 func (s *scheduler) drop(q *endpointQueue, deliveryID string) {
+	if _, held := q.held[deliveryID]; !held {
+		return
+	}
 	delete(q.held, deliveryID)
 	if len(q.held) == 0 {
-		delete(s.busy, q)
+		last := s.busy[len(s.busy)-1]
+		s.busy[q.busyAt], last.busyAt = last, q.busyAt
+		s.busy = s.busy[:len(s.busy)-1]
 	}
 }
 
@@ -243,7 +247,7 @@ func (s *scheduler) release(q *endpointQueue) {
 
 // releaseStuck releases the buffers of slow endpoints that use all their slots.
 func (s *scheduler) releaseStuck(now time.Time) {
-	for q := range s.busy {
+	for _, q := range slices.Backward(s.busy) { // one that is released may leave it
 		if len(q.buffer) > 0 && q.inFlight >= maxInFlightPerEndpoint && q.healthAt(now) == slow {
 			s.release(q)
 		}

@@ -388,7 +388,7 @@ func TestSchedulerLimits(t *testing.T) {
 					inFlight[id] += n
 					total += n
 				}
-				for q := range scheduler.busy {
+				for _, q := range scheduler.busy {
 					if total < limit && len(q.buffer) > 0 && q.inFlight < maxInFlightPerEndpoint &&
 						q.canStart(now, scheduler.minLease) {
 						t.Fatalf("%s has %d ahead and does not send", q.endpointID, len(q.buffer))

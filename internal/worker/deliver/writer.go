@@ -44,16 +44,16 @@ func (l *loop) nextWrite() time.Time {
 }
 
 // write starts recording results if there are many or one has waited.
-func (l *loop) write() {
+func (l *loop) write(now time.Time) {
 	full := len(l.results) >= writeBatch && l.retryPause == 0
-	if l.writing || len(l.results) == 0 || (!full && l.writeFrom.After(time.Now())) {
+	if l.writing || len(l.results) == 0 || (!full && l.writeFrom.After(now)) {
 		return
 	}
 	results, queues := l.results, l.queues
 	l.results, l.queues, l.writing = nil, nil, true
 	go func() {
 		err := l.Store.RecordAttempts(context.WithoutCancel(l.ctx), l.node, results)
-		l.callbacks <- func() {
+		l.after(func() {
 			l.writing = false
 			if err != nil {
 				l.Log.ErrorContext(l.ctx, "delivery results could not be recorded", "error", err)
@@ -74,7 +74,7 @@ func (l *loop) write() {
 			if !l.reading {
 				l.dropWritten()
 			}
-		}
+		})
 	}()
 }
 
