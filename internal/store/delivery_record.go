@@ -59,7 +59,7 @@ func (t *Tx) recordAttempts(
 			mine = append(mine, r)
 		}
 	}
-	// In the order of the index: transactions then wait for each other instead of locking each other out.
+	// In the order of the index, which is the cheapest. Those of other senders are kept out by the leases.
 	slices.SortFunc(mine, func(a, b *AttemptResult) int {
 		return cmp.Or(cmp.Compare(a.EndpointID, b.EndpointID), a.DueAt.Compare(b.DueAt),
 			cmp.Compare(a.DeliveryID, b.DeliveryID))

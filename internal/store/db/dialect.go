@@ -16,7 +16,7 @@ import (
 	"github.com/assayhq/assay/internal/store/sqlite"
 )
 
-// Dialect is all that differs between the engines; every other statement is one text for both.
+// Dialect is what differs between the engines; nearly every other statement is one text for both.
 type Dialect struct {
 	Name       string
 	SkipLocked string // suffix of a SELECT that claims rows

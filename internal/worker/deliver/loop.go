@@ -2,6 +2,8 @@ package deliver
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -39,10 +41,11 @@ type loop struct {
 	ctx      context.Context //nolint:containedctx // of Run, which outlives the loop
 	attempts context.Context //nolint:containedctx // of attempts, which outlive that of Run by the grace period
 	work     chan job        // to goroutines that wait for another attempt
-	finished chan struct{}   // a stopping sender has nothing left to do
+	idle     chan struct{}   // a stopping sender has nothing left to do
+	failed   chan error      // a goroutine has panicked
 
 	mu        sync.Mutex // of what follows
-	ended     bool       // what happens from now on is not looked at
+	closed    bool       // what happens from now on changes nothing
 	scheduler *scheduler
 	timer     *time.Timer
 	timerAt   time.Time // when it fires
@@ -52,38 +55,40 @@ type loop struct {
 
 func newLoop(s *Sender) *loop {
 	return &loop{
-		Sender: s, work: make(chan job), finished: make(chan struct{}, 1),
+		Sender: s, work: make(chan job), idle: make(chan struct{}, 1), failed: make(chan error, 1),
 		scheduler: newScheduler(s.InFlight, s.longest()+leaseMargin/4),
 		timer:     time.NewTimer(0), timerAt: farFuture, reader: reader{scanNow: true},
 	}
 }
 
-// run works until ctx ends and the results of all attempts are recorded or abandoned.
-func (l *loop) run(ctx context.Context) {
+// run works until ctx ends and the results of all attempts are recorded or abandoned, or until something panics.
+func (l *loop) run(ctx context.Context) error {
 	attempts, cut := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cut(errStopped)
 	l.ctx, l.attempts = ctx, attempts
-	defer l.end()
+	defer l.close()
 	done := ctx.Done()
 	var end <-chan time.Time
 	for {
 		select {
 		case <-l.wake:
-			l.after(func() { l.scanNow = true })
+			l.update(func() { l.scanNow = true })
 		case <-l.timer.C:
-			l.after(func() { l.timerAt = farFuture })
+			l.update(func() { l.timerAt = farFuture })
 		case <-done:
 			done = nil
 			timeout := time.AfterFunc(l.grace, func() { cut(errStopped) })
 			defer timeout.Stop()
 			end = time.After(l.grace + finalWrite)
-			l.after(func() {})
-		case <-l.finished:
-			return
+			l.update(func() {})
+		case <-l.idle:
+			return nil
+		case err := <-l.failed:
+			return err
 		case <-end:
 			l.Log.WarnContext(ctx, "delivery results could not be recorded before shutdown: they will be sent again",
 				"count", l.unrecorded())
-			return
+			return nil
 		}
 	}
 }
@@ -92,33 +97,49 @@ func (l *loop) run(ctx context.Context) {
 func (l *loop) unrecorded() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.results) + l.scheduler.inFlight
+	return l.writing + len(l.results) + l.scheduler.inFlight
 }
 
-// end ends the goroutines that wait for an attempt.
-func (l *loop) end() {
+// close ends the goroutines that wait for another attempt.
+func (l *loop) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.ended = true
+	l.closed = true
 	l.timer.Stop()
 	close(l.work)
 }
 
-// after does what is to be done after a change.
-func (l *loop) after(change func()) {
+// update makes a change under the lock, and then starts what can be started.
+func (l *loop) update(change func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.ended {
+	if l.closed {
 		return
 	}
 	change()
-	l.goOn()
+	l.advance()
 }
 
-// goOn starts what can be started now, and sets the timer for what can be later.
-func (l *loop) goOn() {
-	if l.stopping() && l.idle() {
-		notify(l.finished)
+// start runs f in a goroutine.
+func (l *loop) start(f func()) {
+	go func() {
+		defer func() {
+			if v := recover(); v != nil {
+				select {
+				case l.failed <- fmt.Errorf("panic: %v\n%s", v, debug.Stack()):
+				default: // another one was first
+				}
+			}
+		}()
+		f()
+	}()
+}
+
+// advance starts what can be started now, and sets the timer for what can be later. This and all that follows is called
+// with the lock, unless it says otherwise.
+func (l *loop) advance() {
+	if l.stopping() && l.scheduler.inFlight == 0 && len(l.results) == 0 && l.writing == 0 && !l.reading {
+		notify(l.idle)
 		return
 	}
 	l.send()
@@ -133,11 +154,6 @@ func (l *loop) goOn() {
 
 func (l *loop) stopping() bool { return l.ctx.Err() != nil }
 
-// idle reports whether a stopping sender has nothing left to do.
-func (l *loop) idle() bool {
-	return l.scheduler.inFlight == 0 && len(l.results) == 0 && !l.writing && !l.reading
-}
-
 // send starts attempts while slots are free. Goroutines are reused, because their stacks have already grown.
 func (l *loop) send() {
 	for {
@@ -148,7 +164,7 @@ func (l *loop) send() {
 		select {
 		case l.work <- j:
 		default:
-			go l.attempt(j)
+			l.start(func() { l.attempt(j) })
 		}
 	}
 }
@@ -166,44 +182,44 @@ func (l *loop) nextJob() (job, bool) {
 	return job{queue, queue.target, d}, true
 }
 
-// attempt makes an attempt, and then further ones, until the loop ends.
+// attempt makes an attempt, and then further ones, until the loop ends. It is called without the lock.
 func (l *loop) attempt(j job) {
 	for ok := true; ok; {
 		a, cause, err := l.http.attempt(l.attempts, j.target, j.delivery)
-		if j, ok = l.following(outcome{j, a, cause, err != nil}); !ok {
+		if j, ok = l.finish(outcome{j, a, cause, err != nil}); !ok {
 			j, ok = <-l.work
 		}
 	}
 }
 
-// following handles an outcome and returns the attempt that takes its slot, if there is one.
-func (l *loop) following(o outcome) (next job, ok bool) {
-	l.after(func() {
-		l.finish(o)
+// finish handles an outcome: the slot is free, and the result has to be recorded. It returns the attempt that takes the
+// slot, if there is one. It is called without the lock.
+func (l *loop) finish(o outcome) (next job, ok bool) {
+	now := l.Now()
+	a := &o.attempt
+	l.metrics.inFlight.Dec()
+	var again *time.Time
+	if !o.aborted {
+		l.metrics.observe(a)
+		if !a.Acknowledged() {
+			again = l.nextAttempt(o, now)
+		}
+	}
+	l.update(func() {
+		l.scheduler.finish(o.queue, a.HTTPStatus != 0, a.Duration, now)
+		if o.aborted { // it stays in the queue unchanged
+			l.scheduler.drop(o.queue, o.delivery.ID)
+		} else {
+			l.addResult(o.queue, store.AttemptResult{
+				Attempt: *a, EndpointID: o.target.ID, DueAt: o.delivery.DueAt, Next: again,
+			})
+		}
 		next, ok = l.nextJob()
 	})
 	return next, ok
 }
 
-// finish handles an outcome: the slot is free, and the result has to be recorded.
-func (l *loop) finish(o outcome) {
-	now := l.Now()
-	d, a := o.delivery, &o.attempt
-	l.metrics.inFlight.Dec()
-	l.scheduler.finish(o.queue, a.HTTPStatus != 0, a.Duration, now)
-	if o.aborted { // it stays in the queue unchanged
-		l.scheduler.drop(o.queue, d.ID)
-		return
-	}
-	l.metrics.observe(a)
-	r := store.AttemptResult{Attempt: *a, EndpointID: o.target.ID, DueAt: d.DueAt}
-	if !a.Acknowledged() {
-		r.Next = l.nextAttempt(o, now)
-	}
-	l.addResult(o.queue, r)
-}
-
-// nextAttempt returns when to retry after a failure, or nil.
+// nextAttempt returns when to retry after a failure, or nil. It is called without the lock.
 func (l *loop) nextAttempt(o outcome, now time.Time) *time.Time {
 	number := o.delivery.Failures + 1
 	log := l.Log.With("delivery_id", o.delivery.ID, "endpoint_id", o.target.ID,

@@ -13,6 +13,10 @@ const (
 	scanShare = 10                     // a scan may take at most this share (1/n) of the time,
 	scanPause = 100 * time.Millisecond // unless the last one is this long ago
 
+	// lookPause is how long queues are not looked through again after none of them was to be read: attempts that end
+	// within it are many where it is short, and would look in vain.
+	lookPause = time.Millisecond
+
 	// leaseMargin is how much longer than an attempt a lease lasts.
 	leaseMargin = 10 * time.Second
 )
@@ -27,6 +31,8 @@ type reader struct {
 	scanAt   time.Time // latest time; both by the real clock
 	readFrom time.Time // earliest time of the next read, by the real clock
 	pause    time.Duration
+	lookFrom time.Time // earliest time of the next look through the queues, by the real clock,
+	look     bool      // at which one has to be made
 }
 
 // read starts the next scan or fetch, if there is one to do.
@@ -38,10 +44,15 @@ func (l *loop) read(start time.Time) {
 		l.scan(start)
 		return
 	}
+	if l.look = l.lookFrom.After(start); l.look {
+		return
+	}
 	now := l.Now()
 	l.scheduler.releaseStuck(now)
 	if wanted := l.scheduler.nextReads(now, l.mine); len(wanted) > 0 {
 		l.fetch(wanted, now)
+	} else {
+		l.lookFrom = start.Add(lookPause)
 	}
 }
 
@@ -52,20 +63,25 @@ func (l *loop) nextRead(now time.Time) time.Time {
 		return farFuture
 	case l.readFrom.After(now):
 		return l.readFrom
-	case l.scanNow:
+	case l.look:
+		return l.lookFrom
+	case l.scanNow || l.scanAt.Before(l.scanFrom):
 		return l.scanFrom
 	}
 	return l.scanAt
 }
 
-// startRead runs f in a goroutine, and then the function that it returns, under the lock.
+// startRead runs f in a goroutine without the lock, and then the function that it returns with it.
 func (l *loop) startRead(f func() (use func() error)) {
 	l.reading = true
-	go func() {
+	l.start(func() {
 		use := f()
-		l.after(func() {
-			l.reading = false
+		l.update(func() {
+			l.reading, l.lookFrom = false, time.Time{}
 			err := use()
+			if !l.reading {
+				l.dropWritten()
+			}
 			if err == nil {
 				l.pause = 0
 				if l.retryPause == 0 { // else results wait, and it is not well
@@ -79,7 +95,7 @@ func (l *loop) startRead(f func() (use func() error)) {
 			l.scanNow, l.pause = true, backoff(l.pause)
 			l.readFrom = time.Now().Add(l.pause)
 		})
-	}()
+	})
 }
 
 // scan puts queues with due deliveries into the line and determines the time of the next scan.
@@ -170,7 +186,8 @@ type (
 		cursor     store.Place
 		limit      int               // 0: only look up the endpoint
 		known      *webhook.Endpoint // if looked up recently; nil: look it up
-		renew      bool              // renew the lease
+		leaseUntil time.Time
+		renew      bool // renew the lease
 	}
 	fetched struct {
 		leaseUntil time.Time         // zero: another node has the queue
@@ -184,7 +201,7 @@ func (l *loop) fetch(wanted map[*endpointQueue]int, now time.Time) {
 	requests := make([]request, 0, len(wanted))
 	for queue, n := range wanted {
 		r := request{
-			queue: queue, endpointID: queue.endpointID, cursor: queue.cursor, limit: n,
+			queue: queue, endpointID: queue.endpointID, cursor: queue.cursor, limit: n, leaseUntil: queue.leaseUntil,
 			renew: !queue.leaseUntil.After(now.Add(l.scheduler.minLease + leaseMargin/4)),
 		}
 		if queue.target != nil && now.Sub(queue.checkedAt) < maxCheckAge/4 {
@@ -204,7 +221,6 @@ func (l *loop) fetch(wanted map[*endpointQueue]int, now time.Time) {
 				}
 				l.apply(r, got[i], now)
 			}
-			l.dropWritten()
 			return err
 		}
 	})
@@ -296,7 +312,7 @@ func (l *loop) leaseQueues(requests []request, now time.Time) (map[string]time.T
 		case r.renew:
 			renew = append(renew, r.endpointID)
 		default:
-			leases[r.endpointID] = r.queue.leaseUntil
+			leases[r.endpointID] = r.leaseUntil
 		}
 	}
 	if len(renew) == 0 {

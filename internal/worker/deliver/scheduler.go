@@ -1,7 +1,6 @@
 package deliver
 
 import (
-	"slices"
 	"time"
 
 	"github.com/assayhq/assay/internal/store"
@@ -28,6 +27,7 @@ type scheduler struct {
 	line     []*endpointQueue // waiting to be read
 	ready    []*endpointQueue // with a buffered delivery, below maxInFlightPerEndpoint
 	busy     []*endpointQueue // with a held delivery, in no order
+	turn     int              // where in busy the next look for queues to be checked begins
 }
 
 func newScheduler(limit int, minLease time.Duration) *scheduler {
@@ -126,8 +126,10 @@ func (s *scheduler) forgetIdle() {
 // endpoint or lease must be checked again.
 func (s *scheduler) nextReads(now time.Time, mine func(endpointID string) bool) map[*endpointQueue]int {
 	wanted := make(map[*endpointQueue]int)
-	for _, q := range s.busy {
-		if len(q.buffer) > 0 && !q.canStart(now, s.minLease) && len(wanted) < maxQueuesPerRead {
+	s.turn += maxQueuesPerRead
+	for i := 0; i < len(s.busy) && len(wanted) < maxQueuesPerRead; i++ {
+		q := s.busy[(s.turn+i)%len(s.busy)]
+		if len(q.buffer) > 0 && !q.canStart(now, s.minLease) {
 			wanted[q] = 0
 		}
 	}
@@ -136,11 +138,9 @@ func (s *scheduler) nextReads(now time.Time, mine func(endpointID string) bool) 
 		if free.all <= 0 || len(wanted) >= maxQueuesPerRead {
 			break
 		}
-		if !mine(q.endpointID) {
-			continue
-		}
-		if n := free.grant(q, now); n > 0 {
-			wanted[q] = n
+		rest := free
+		if n := rest.grant(q, now); n > 0 && mine(q.endpointID) {
+			wanted[q], free = n, rest
 		}
 	}
 	return wanted
@@ -228,9 +228,11 @@ func (s *scheduler) drop(q *endpointQueue, deliveryID string) {
 	}
 	delete(q.held, deliveryID)
 	if len(q.held) == 0 {
-		last := s.busy[len(s.busy)-1]
+		end := len(s.busy) - 1
+		last := s.busy[end]
 		s.busy[q.busyAt], last.busyAt = last, q.busyAt
-		s.busy = s.busy[:len(s.busy)-1]
+		s.busy[end] = nil
+		s.busy = s.busy[:end]
 	}
 }
 
@@ -247,7 +249,7 @@ func (s *scheduler) release(q *endpointQueue) {
 
 // releaseStuck releases the buffers of slow endpoints that use all their slots.
 func (s *scheduler) releaseStuck(now time.Time) {
-	for _, q := range slices.Backward(s.busy) { // one that is released may leave it
+	for _, q := range s.busy { // which a queue with attempts in flight does not leave
 		if len(q.buffer) > 0 && q.inFlight >= maxInFlightPerEndpoint && q.healthAt(now) == slow {
 			s.release(q)
 		}

@@ -415,6 +415,9 @@ func TestSchedulerLimits(t *testing.T) {
 					if q.inFlight > maxInFlightPerEndpoint || q.inFlight != inFlight[q.endpointID] {
 						t.Fatalf("%d in flight for %s, counted %d", inFlight[q.endpointID], q.endpointID, q.inFlight)
 					}
+					if busy := slices.Index(scheduler.busy, q); (busy >= 0) != (len(q.held) > 0) || busy >= 0 && busy != q.busyAt {
+						t.Fatalf("%s holds %d and is busy at %d, noted %d", q.endpointID, len(q.held), busy, q.busyAt)
+					}
 				}
 				if total > limit || scheduler.inFlight != total || scheduler.load != taken || taken > loadPerSlot*limit {
 					t.Fatalf("%d in flight, counted %d, limit %d; %d taken, counted %d", total, scheduler.inFlight, limit, taken,

@@ -143,11 +143,10 @@ func notify(c chan<- struct{}) {
 }
 
 // Run sends until ctx ends. Then it starts no more attempts, waits up to 9 seconds for running ones, cancels the
-// rest, and returns nil. It retries while the database is unavailable.
+// rest, and returns nil. It retries while the database is unavailable. An error is that of a panic.
 func (s *Sender) Run(ctx context.Context) error {
 	if !s.Store.Shared() {
-		newLoop(s).run(ctx)
-		return nil
+		return newLoop(s).run(ctx)
 	}
 	// The heartbeat continues until the running attempts of a stopping sender are finished.
 	attending, leave := context.WithCancel(context.WithoutCancel(ctx))
@@ -156,11 +155,12 @@ func (s *Sender) Run(ctx context.Context) error {
 		helpers.Go(func() { helper(attending) })
 	}
 	helpers.Go(func() { _ = s.announcer.Run(attending) })
-	newLoop(s).run(ctx)
-	leave()
-	helpers.Wait()
-	s.deregister(ctx)
-	return nil
+	defer func() {
+		leave()
+		helpers.Wait()
+		s.deregister(ctx)
+	}()
+	return newLoop(s).run(ctx)
 }
 
 // listenPause is the time before reconnecting.

@@ -14,7 +14,7 @@ const (
 
 // writer is the part of the loop that records results.
 type writer struct {
-	writing    bool
+	writing    int // results that are being written
 	results    []store.AttemptResult
 	queues     []*endpointQueue // of results, by index
 	writeFrom  time.Time        // earliest time of the next write, by the real clock
@@ -29,7 +29,7 @@ type written struct {
 
 // addResult queues a result to be recorded.
 func (l *loop) addResult(queue *endpointQueue, r store.AttemptResult) {
-	if len(l.results) == 0 && !l.writing && l.retryPause == 0 {
+	if len(l.results) == 0 && l.writing == 0 && l.retryPause == 0 {
 		l.writeFrom = time.Now().Add(writeDelay)
 	}
 	l.results, l.queues = append(l.results, r), append(l.queues, queue)
@@ -37,7 +37,7 @@ func (l *loop) addResult(queue *endpointQueue, r store.AttemptResult) {
 
 // nextWrite returns when write has to be called at the latest.
 func (l *loop) nextWrite() time.Time {
-	if l.writing || len(l.results) == 0 {
+	if l.writing > 0 || len(l.results) == 0 {
 		return farFuture
 	}
 	return l.writeFrom
@@ -46,15 +46,15 @@ func (l *loop) nextWrite() time.Time {
 // write starts recording results if there are many or one has waited.
 func (l *loop) write(now time.Time) {
 	full := len(l.results) >= writeBatch && l.retryPause == 0
-	if l.writing || len(l.results) == 0 || (!full && l.writeFrom.After(now)) {
+	if l.writing > 0 || len(l.results) == 0 || (!full && l.writeFrom.After(now)) {
 		return
 	}
 	results, queues := l.results, l.queues
-	l.results, l.queues, l.writing = nil, nil, true
-	go func() {
+	l.results, l.queues, l.writing = nil, nil, len(results)
+	l.start(func() {
 		err := l.Store.RecordAttempts(context.WithoutCancel(l.ctx), l.node, results)
-		l.after(func() {
-			l.writing = false
+		l.update(func() {
+			l.writing = 0
 			if err != nil {
 				l.Log.ErrorContext(l.ctx, "delivery results could not be recorded", "error", err)
 				l.results, l.queues = append(results, l.results...), append(queues, l.queues...)
@@ -75,7 +75,7 @@ func (l *loop) write(now time.Time) {
 				l.dropWritten()
 			}
 		})
-	}()
+	})
 }
 
 // dropWritten drops deliveries whose results are recorded.
