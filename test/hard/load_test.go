@@ -229,7 +229,8 @@ func TestLoadConnections(t *testing.T) {
 	}
 	kinds := map[string]string{
 		"slow headers": "POST /portal/sign-in HTTP/1.1\r\nHost: assay\r\nX-Slow: ",
-		"slow bodies":  "POST /portal/sign-in HTTP/1.1\r\nHost: assay\r\nContent-Length: 1000\r\n\r\nemail=",
+		"slow bodies": "POST /portal/sign-in HTTP/1.1\r\nHost: assay\r\nContent-Type: application/x-www-form-urlencoded\r\n" +
+			"Content-Length: 1000\r\n\r\nemail=",
 		"slow readers": "GET " + large + " HTTP/1.1\r\nHost: assay\r\n\r\n",
 	}
 	lingering := make(map[string][]*raw)
