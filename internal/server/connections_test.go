@@ -154,6 +154,53 @@ func TestSlowReaders(t *testing.T) {
 	})
 }
 
+// TestProgressConn_Deadline checks that a deadline which somebody else has set is kept until it is taken back, and that
+// to take back none costs nothing: net/http does so after every answer.
+func TestProgressConn_Deadline(t *testing.T) {
+	inner := new(deadlineConn)
+	c := &progressConn{Conn: inner, progress: time.Minute}
+	write := func() { _, _ = c.Write([]byte("x")) }
+	foreign := time.Now().Add(time.Second)
+	for _, step := range []struct {
+		name string
+		do   func()
+		set  int // how often the deadline was set so far
+	}{
+		{"an answer", write, 1},
+		{"net/http takes back none", func() { _ = c.SetWriteDeadline(time.Time{}) }, 1},
+		{"the next answer", write, 1},
+		{"somebody sets one", func() { _ = c.SetWriteDeadline(foreign) }, 2},
+		{"a part under it", write, 2},
+		{"it is taken back", func() { _ = c.SetWriteDeadline(time.Time{}) }, 3},
+		{"a part after it", write, 4},
+	} {
+		if step.do(); inner.set != step.set {
+			t.Errorf("%s: the deadline was set %d times, want %d", step.name, inner.set, step.set)
+		}
+		if step.name == "a part under it" && !inner.deadline.Equal(foreign) {
+			t.Errorf("%s: the deadline is %v, want %v", step.name, inner.deadline, foreign)
+		}
+	}
+	if left := time.Until(inner.deadline); left < c.progress/2 {
+		t.Errorf("the last part has %v", left)
+	}
+}
+
+// deadlineConn counts how often its deadline is set.
+type deadlineConn struct {
+	net.Conn
+	deadline time.Time
+	set      int
+}
+
+func (c *deadlineConn) Write(p []byte) (int, error) { return len(p), nil }
+
+func (c *deadlineConn) SetWriteDeadline(t time.Time) error {
+	c.deadline = t
+	c.set++
+	return nil
+}
+
 func wantEnd(t *testing.T, ended <-chan struct{}) {
 	t.Helper()
 	select {
