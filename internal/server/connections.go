@@ -176,7 +176,7 @@ func (l *listener) refuse(c net.Conn) {
 type progressConn struct {
 	net.Conn
 	closed   func()
-	set      atomic.Int64 // when the deadline was last set, in nanoseconds
+	set      atomic.Int64 // when the deadline was last set, as the time since epoch; 0: it is not
 	foreign  atomic.Bool  // somebody else has set one
 	progress time.Duration
 }
@@ -207,14 +207,17 @@ func (c *progressConn) SetWriteDeadline(t time.Time) error {
 	return c.Conn.SetWriteDeadline(t)
 }
 
+// epoch is when the program has begun. Times since it are those of the clock that deadlines follow, which nobody sets.
+var epoch = time.Now()
+
 // extend gives the next part its time. The deadline is not set for every part: that would cost more than it is worth.
 func (c *progressConn) extend() {
-	now := time.Now()
-	if c.foreign.Load() || now.UnixNano()-c.set.Load() < int64(c.progress/8) {
+	now, set := int64(time.Since(epoch)), c.set.Load()
+	if c.foreign.Load() || set != 0 && now-set < int64(c.progress/8) {
 		return
 	}
-	c.set.Store(now.UnixNano())
-	_ = c.Conn.SetWriteDeadline(now.Add(c.progress)) // fails on a closed connection, as the write then does
+	c.set.Store(now)
+	_ = c.Conn.SetWriteDeadline(time.Now().Add(c.progress)) // fails on a closed connection, as the write then does
 }
 
 // Write writes part by part.

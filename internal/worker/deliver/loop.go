@@ -2,6 +2,7 @@ package deliver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -38,8 +39,8 @@ type (
 // loop runs a sender: see the package documentation.
 type loop struct {
 	*Sender
-	ctx      context.Context //nolint:containedctx // of Run, which outlives the loop
-	attempts context.Context //nolint:containedctx // of attempts, which outlive that of Run by the grace period
+	ctx      context.Context //nolint:containedctx // ends when the loop is to stop
+	attempts context.Context //nolint:containedctx // of attempts, which outlives ctx by the grace period
 	work     chan job        // to goroutines that wait for another attempt
 	idle     chan struct{}   // a stopping sender has nothing left to do
 	failed   chan error      // a goroutine has panicked
@@ -61,10 +62,12 @@ func newLoop(s *Sender) *loop {
 	}
 }
 
-// run works until ctx ends and the results of all attempts are recorded or abandoned, or until something panics.
-func (l *loop) run(ctx context.Context) error {
+// run works until ctx ends or something panics, and then until the results of all attempts are recorded or abandoned.
+func (l *loop) run(ctx context.Context) (failure error) {
 	attempts, cut := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cut(errStopped)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	l.ctx, l.attempts = ctx, attempts
 	defer l.close()
 	done := ctx.Done()
@@ -81,14 +84,18 @@ func (l *loop) run(ctx context.Context) error {
 			defer timeout.Stop()
 			end = time.After(l.grace + finalWrite)
 			l.update(func() {})
+		case failure = <-l.failed:
+			done = nil
+			stop()
+			cut(errStopped)
+			end = time.After(finalWrite)
+			l.update(func() {})
 		case <-l.idle:
-			return nil
-		case err := <-l.failed:
-			return err
+			return failure
 		case <-end:
 			l.Log.WarnContext(ctx, "delivery results could not be recorded before shutdown: they will be sent again",
 				"count", l.unrecorded())
-			return nil
+			return failure
 		}
 	}
 }
@@ -124,9 +131,9 @@ func (l *loop) update(change func()) {
 func (l *loop) start(f func()) {
 	go func() {
 		defer func() {
-			if v := recover(); v != nil {
+			if err := panicError(recover()); err != nil {
 				select {
-				case l.failed <- fmt.Errorf("panic: %v\n%s", v, debug.Stack()):
+				case l.failed <- err:
 				default: // another one was first
 				}
 			}
@@ -178,18 +185,43 @@ func (l *loop) nextJob() (job, bool) {
 	if d == nil {
 		return job{}, false
 	}
-	l.metrics.inFlight.Inc()
 	return job{queue, queue.target, d}, true
 }
 
 // attempt makes an attempt, and then further ones, until the loop ends. It is called without the lock.
 func (l *loop) attempt(j job) {
 	for ok := true; ok; {
-		a, cause, err := l.http.attempt(l.attempts, j.target, j.delivery)
-		if j, ok = l.finish(outcome{j, a, cause, err != nil}); !ok {
+		if j, ok = l.finish(l.try(j)); !ok {
 			j, ok = <-l.work
 		}
 	}
+}
+
+// try makes an attempt. One that panics has failed like any other: the next one is made as late as the schedule says.
+func (l *loop) try(j job) (o outcome) {
+	began := l.Now()
+	l.metrics.inFlight.Inc()
+	defer l.metrics.inFlight.Dec()
+	defer func() {
+		if err := panicError(recover()); err != nil {
+			l.Log.ErrorContext(l.ctx, "delivery attempt failed", "delivery_id", j.delivery.ID, "error", err)
+			o = outcome{job: j, cause: errPanicked, attempt: webhook.Attempt{
+				DeliveryID: j.delivery.ID, Number: j.delivery.Attempts + 1, At: began, Failure: webhook.FailureConnection,
+			}}
+		}
+	}()
+	a, cause, err := l.http.attempt(l.attempts, j.target, j.delivery)
+	return outcome{j, a, cause, err != nil}
+}
+
+var errPanicked = errors.New("panic")
+
+// panicError returns the error of what recover has returned; nil: nothing has panicked.
+func panicError(v any) error {
+	if v == nil {
+		return nil
+	}
+	return fmt.Errorf("panic: %v\n%s", v, debug.Stack())
 }
 
 // finish handles an outcome: the slot is free, and the result has to be recorded. It returns the attempt that takes the
@@ -197,7 +229,6 @@ func (l *loop) attempt(j job) {
 func (l *loop) finish(o outcome) (next job, ok bool) {
 	now := l.Now()
 	a := &o.attempt
-	l.metrics.inFlight.Dec()
 	var again *time.Time
 	if !o.aborted {
 		l.metrics.observe(a)

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store"
 )
@@ -13,12 +15,37 @@ import (
 // TestPanic checks that a panic in a goroutine of the sender ends its run, which is then repeated, and not the program.
 func TestPanic(t *testing.T) {
 	w := sqliteWorld(t)
-	s := w.sender(newReceiver(t, w.clock, nil), nil)
-	s.http.now = func() time.Time { panic("no time") }
-	w.queue(1, w.endpoint("https://127.0.0.1/"))
-	if err := s.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "no time") {
+	s := w.sender(nil, func(c *Config) { c.Jitter = func() float64 { panic("no dice") } })
+	w.queue(1, w.endpoint("https://127.0.0.1:1/"))
+	if err := s.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "no dice") {
 		t.Errorf("Run: %v, want the panic", err)
 	}
+}
+
+// TestPanicInAttempt checks that an attempt that panics is one that has failed.
+func TestPanicInAttempt(t *testing.T) {
+	w := sqliteWorld(t)
+	r := newReceiver(t, w.clock, nil)
+	s := w.sender(r, nil)
+	first := true
+	s.http.now = func() time.Time {
+		if first {
+			first = false
+			panic("no time")
+		}
+		return w.clock.Now()
+	}
+	d := w.queue(1, w.endpoint(r.URL))[0]
+	w.run(s)
+	eventually(t, "the failure is recorded", func() bool { return len(w.Attempts(d.ID)) == 1 })
+	got := w.Attempts(d.ID)[0]
+	if got.Number != 1 || got.Failure != webhook.FailureConnection || !got.At.Equal(w.clock.Now()) {
+		t.Errorf("recorded: %+v", got)
+	}
+	w.clock.Advance(time.Hour)
+	s.Wake()
+	eventually(t, "it is sent again", func() bool { return r.count() == 1 })
+	eventually(t, "none is in flight", func() bool { return testutil.ToFloat64(s.metrics.inFlight) == 0 })
 }
 
 // TestHeldUntilRecorded checks that a delivery whose result is recorded while queues are read, by a scan or a fetch, is
@@ -42,6 +69,7 @@ func TestHeldUntilRecorded(t *testing.T) {
 		return len(l.written)
 	}
 	l.update(func() {
+		l.scanNow, l.scanAt = false, farFuture
 		l.startRead(func() func() error {
 			<-read
 			return func() error { return nil }
@@ -67,11 +95,18 @@ func TestHeldUntilRecorded(t *testing.T) {
 	})
 }
 
-// TestNextRead checks that the sender does not wake up for a scan that it may not make yet.
+// TestNextRead checks when the sender wakes up to read.
 func TestNextRead(t *testing.T) {
 	now := time.Now()
-	l := &loop{reader: reader{scanAt: now.Add(-time.Millisecond), scanFrom: now.Add(time.Millisecond)}}
-	if got := l.nextRead(now); got != l.scanFrom {
-		t.Errorf("it wakes up %v before it may scan", l.scanFrom.Sub(got))
+	soon, later := now.Add(time.Millisecond), now.Add(time.Second)
+	for name, r := range map[string]reader{
+		"a scan that may not be made yet":  {scanAt: now.Add(-time.Millisecond), scanFrom: soon},
+		"a scan for what was queued":       {scanNow: true, scanFrom: soon, scanAt: later},
+		"a look that was put off":          {look: true, lookFrom: soon, scanAt: later},
+		"a read after one that has failed": {readFrom: soon, scanNow: true, look: true, scanAt: later},
+	} {
+		if got := (&loop{reader: r}).nextRead(now); !got.Equal(soon) {
+			t.Errorf("%s: in %v, want %v", name, got.Sub(now), soon.Sub(now))
+		}
 	}
 }

@@ -100,7 +100,7 @@ func (l *loop) startRead(f func() (use func() error)) {
 
 // scan puts queues with due deliveries into the line and determines the time of the next scan.
 func (l *loop) scan(start time.Time) {
-	l.scanNow = false // what is queued from now on sets it again
+	l.scanNow, l.scanAt = false, farFuture // what is queued or recorded from now on sets them again
 	horizon := l.Now().Add(max(l.Schedule.Longest(), l.FirstDelay) + horizonMargin)
 	held := l.scheduler.heldAfter(horizon)
 	l.startRead(func() func() error {
@@ -110,10 +110,12 @@ func (l *loop) scan(start time.Time) {
 				return err
 			}
 			now, end := l.Now(), time.Now()
-			l.scanFrom, l.scanAt = end.Add(min((scanShare-1)*end.Sub(start), scanPause)), end.Add(l.poll)
+			l.scanFrom = end.Add(min((scanShare-1)*end.Sub(start), scanPause))
+			l.scanBy(now.Add(l.poll), now)
 			if next := l.scheduler.observe(heads, now, l.mine); !next.IsZero() {
 				l.scanBy(next, now)
 			}
+			l.dropWritten()
 			l.handOver()
 			return nil
 		}

@@ -61,7 +61,12 @@ func (t *tokens) get(ctx context.Context, e *webhook.Endpoint, clientSecret stri
 		return value, nil
 	}
 	// The fetch must not depend on the context of the first caller, which may end before the others.
-	fetched := t.fetches.DoChan(e.ID, func() (any, error) {
+	fetched := t.fetches.DoChan(e.ID, func() (_ any, err error) {
+		defer func() {
+			if panicked := panicError(recover()); panicked != nil { // which would end the program
+				err = &tokenError{panicked, "fetching it failed"}
+			}
+		}()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.timeout)
 		defer cancel()
 		return t.fetch(ctx, e, clientSecret)
