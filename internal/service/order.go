@@ -188,6 +188,18 @@ func (s *Service) OrderPage(
 	return s.store.Lists(ctx).OrderPage(ctx, &f, page, limit)
 }
 
+// NewestOrders calls each for the orders on a page of the tenant of the actor, by its number from 1, the newest first,
+// and returns how many orders there are. An order has what the integration API lists, and is gone after the call.
+func (s *Service) NewestOrders(
+	ctx context.Context, actor access.Actor, page, limit int, each func(*order.Order),
+) (total int64, err error) {
+	var f order.Filter
+	if err := scopeFilter(actor, &f); err != nil {
+		return 0, err
+	}
+	return s.store.Lists(ctx).NewestOrders(ctx, f.Tenant, page, limit, each)
+}
+
 // SearchOrders returns a page of the orders that a search chooses in the tenant of the actor, by its number from 1, and
 // how many it chooses.
 func (s *Service) SearchOrders(

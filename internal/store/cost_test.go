@@ -121,7 +121,7 @@ func (b *buyer) detail(t *testing.T, made *store.Creation) error {
 
 // list reads the newest ten orders.
 func (b *buyer) list(t *testing.T) error {
-	_, _, err := b.store.OrderPage(t.Context(), &order.Filter{Tenant: b.tenant, Brief: true}, 1, 10)
+	_, err := b.store.NewestOrders(t.Context(), b.tenant, 1, 10, func(*order.Order) {})
 	return err
 }
 

@@ -46,7 +46,12 @@ func (q Queries) Orders(ctx context.Context, f *order.Filter, after *order.Curso
 // orders have pages of all states together.
 func (q Queries) OrderPage(ctx context.Context, f *order.Filter, page, limit int) ([]order.Summary, int64, error) {
 	if f.Sort == order.Newest {
-		return q.newestPage(ctx, f, page, limit)
+		orders := make([]order.Summary, 0, limit)
+		total, err := q.newestPage(ctx, newestAll, f.Tenant, page, limit, allColumns.n, func(r *db.Record) error {
+			orders = append(orders, order.Summary{})
+			return listed(allColumns, r, &orders[len(orders)-1])
+		})
+		return orders, total, err
 	}
 	total, err := q.orderTotal(ctx, f)
 	offset := int64(page-1) * int64(limit) // too large for a number behind the last page
@@ -83,31 +88,41 @@ func (q Queries) lastOrders(ctx context.Context, f *order.Filter, rest int64, li
 	return orders, err
 }
 
+// NewestOrders calls each for the orders on a page of a tenant, the newest first, and returns how many there are in all.
+// An order has what the integration API lists, no classification and no times but due and updated, and is gone after
+// the call: a list is made while it is read.
+func (q Queries) NewestOrders(
+	ctx context.Context, tenant access.Tenant, page, limit int, each func(*order.Order),
+) (total int64, err error) {
+	var o order.Summary
+	return q.newestPage(ctx, newestBrief, tenant, page, limit, briefColumns.n, func(r *db.Record) error {
+		o = order.Summary{}
+		if err := listed(briefColumns, r, &o); err != nil {
+			return err
+		}
+		each(&o.Order)
+		return nil
+	})
+}
+
 // newestPage reads a page and the total in one statement: the sequence is dense, so that the number of an order is its
-// position. Behind the last page there is a row with the total alone.
-func (q Queries) newestPage(ctx context.Context, f *order.Filter, page, limit int) (
-	orders []order.Summary, total int64, err error,
-) {
-	c, text := allColumns, newestAll
-	if f.Brief {
-		c, text = briefColumns, newestBrief
-	}
+// position. Behind the last page there is a row with the total alone. The total is the column after those of the order.
+func (q Queries) newestPage(
+	ctx context.Context, text string, tenant access.Tenant, page, limit, columns int, each func(*db.Record) error,
+) (total int64, err error) {
 	offset := int64(math.MaxInt64 / 2) // behind every last page
 	if int64(page-1) < offset/int64(limit) {
 		offset = int64(page-1) * int64(limit)
 	}
-	orders = make([]order.Summary, 0, limit)
-	err = q.db.Record(ctx, text, []any{f.Tenant.AccountID, string(f.Tenant.Environment), offset, int64(limit)},
+	err = q.db.Record(ctx, text, []any{tenant.AccountID, string(tenant.Environment), offset, int64(limit)},
 		func(r *db.Record) error {
-			if len(orders) == 0 { // every row has the total, the only one behind the last page nothing else
-				if total = r.Integer(c.n); r.Null(0) {
-					return nil
-				}
+			total = r.Integer(columns)
+			if r.Null(0) {
+				return nil
 			}
-			orders = append(orders, order.Summary{})
-			return listed(c, r, &orders[len(orders)-1])
+			return each(r)
 		})
-	return orders, total, err
+	return total, err
 }
 
 // The statements of newestPage.
@@ -185,9 +200,6 @@ type orderRange struct {
 
 func newOrderList(f *order.Filter, after *order.Cursor) *orderList {
 	l := &orderList{columns: allColumns, source: "orders"}
-	if f.Brief {
-		l.columns = briefColumns
-	}
 	switch f.Sort {
 	case order.Newest:
 		l.newest(f, after)

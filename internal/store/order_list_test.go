@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"bytes"
 	"math"
 	"regexp"
 	"slices"
@@ -260,7 +261,7 @@ func TestNewestPages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := order.Filter{Tenant: first[0].Tenant(), Brief: true}
+		f := order.Filter{Tenant: first[0].Tenant()}
 		ids := listAll(t, s, f)
 		const limit = 7
 		for _, page := range []int{1, 2, len(ids) / limit, len(ids)/limit + 1} {
@@ -272,6 +273,23 @@ func TestNewestPages(t *testing.T) {
 			if got := idsOf(orders); !slices.Equal(got, want) {
 				t.Errorf("page %d has %v, want %v", page, got, want)
 			}
+			var items [][]byte
+			total, err = s.NewestOrders(t.Context(), f.Tenant, page, limit, func(o *order.Order) {
+				items = append(items, o.AppendItem(nil))
+			})
+			if err != nil || total != int64(len(ids)) || len(items) != len(want) {
+				t.Fatalf("page %d has %d of %d orders, want %d: %v", page, len(items), total, len(want), err)
+			}
+			for i := range items {
+				if whole := orders[i].AppendItem(nil); !bytes.Equal(items[i], whole) {
+					t.Errorf("page %d lists %s, want %s", page, items[i], whole)
+				}
+			}
+		}
+		if total, err := s.NewestOrders(t.Context(), f.Tenant, len(ids), limit, func(o *order.Order) {
+			t.Errorf("%s is behind the last page", o.ID)
+		}); err != nil || total != int64(len(ids)) {
+			t.Errorf("behind the last page: %d orders, %v", total, err)
 		}
 		for _, offset := range []int64{0, int64(len(ids) / 2)} {
 			plan, err := s.NewestPagePlan(t.Context(), f.Tenant, offset)

@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"bytes"
 	"net/http"
 	"strconv"
 	"strings"
@@ -104,32 +105,30 @@ func (a *API) listOrders(w http.ResponseWriter, r *http.Request, c *call) error 
 	if err := q.Done(); err != nil {
 		return err
 	}
-	var orders []order.Summary
 	var total int64
 	var err error
+	body := httpx.NewBody()
+	body.Bytes = append(body.Bytes, `{"data":[`...)
+	list := func(o *order.Order) { body.Bytes = append(o.AppendItem(body.Bytes), ',') }
 	if search == (order.Search{}) {
-		orders, total, err = a.Service.OrderPage(r.Context(), c.actor(r), order.Filter{Brief: true}, page, limit)
+		total, err = a.Service.NewestOrders(r.Context(), c.actor(r), page, limit, list)
 	} else {
-		orders, total, err = a.Service.SearchOrders(r.Context(), c.actor(r), search, page, limit)
+		var found []order.Summary
+		found, total, err = a.Service.SearchOrders(r.Context(), c.actor(r), search, page, limit)
+		for i := range found {
+			list(&found[i].Order)
+		}
 	}
 	if err != nil {
 		return err
 	}
-	body := httpx.NewBody()
-	body.Bytes = appendOrderPage(body.Bytes, orders, page, limit, total)
+	body.Bytes = appendPageEnd(bytes.TrimSuffix(body.Bytes, []byte(",")), page, limit, total)
 	body.Send(w, http.StatusOK)
 	return nil
 }
 
-// appendOrderPage appends an httpx.Page of orders.
-func appendOrderPage(b []byte, orders []order.Summary, page, limit int, total int64) []byte {
-	b = append(b, `{"data":[`...)
-	for i := range orders {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = orders[i].AppendItem(b)
-	}
+// appendPageEnd appends what follows the data of an httpx.Page.
+func appendPageEnd(b []byte, page, limit int, total int64) []byte {
 	b = strconv.AppendInt(append(b, `],"page":`...), int64(page), 10)
 	b = strconv.AppendInt(append(b, `,"limit":`...), int64(limit), 10)
 	return append(strconv.AppendInt(append(b, `,"total":`...), total, 10), '}')

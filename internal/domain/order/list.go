@@ -37,7 +37,6 @@ type Filter struct {
 	AssigneeID   string
 	BrandCode    string
 	CategoryCode string
-	Brief        bool // read only what the integration API lists: no classification, no times but due and updated
 }
 
 // States returns what the filter chooses as the index of an account's orders knows states: the outcome of a completed
