@@ -88,7 +88,7 @@ func (q Queries) lastOrders(ctx context.Context, f *order.Filter, rest int64, li
 	return orders, err
 }
 
-// NewestOrders calls each for the orders on a page of a tenant, the newest first, and returns how many there are in all.
+// NewestOrders calls each for the orders on a page of a tenant, the newest first, and returns how many orders it has.
 // An order has what the integration API lists, no classification and no times but due and updated, and is gone after
 // the call: a list is made while it is read.
 func (q Queries) NewestOrders(
