@@ -35,9 +35,6 @@ func (s *Server) supervise(ctx context.Context, w Worker) error {
 		s.health.began(w.Name(), started)
 		err := runWorker(ctx, w)
 		if ctx.Err() != nil {
-			if err != nil {
-				s.app.Log.ErrorContext(ctx, "worker failed while it stopped", "worker", w.Name(), "error", err)
-			}
 			return nil
 		}
 		s.health.failed(w.Name(), time.Now())
