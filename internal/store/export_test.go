@@ -101,7 +101,7 @@ func (s *Store) OrderListPlan(ctx context.Context, f order.Filter, after *order.
 // NewestPagePlan returns how the engine runs the query of a page of an account's orders.
 func (s *Store) NewestPagePlan(ctx context.Context, tenant access.Tenant, offset int64) (string, error) {
 	args := []any{tenant.AccountID, string(tenant.Environment), offset, int64(10)}
-	plans, err := s.explain(ctx, map[string]explained{"page": {newestBrief, args}})
+	plans, err := s.explain(ctx, map[string]explained{"page": {newestBrief.text, args}})
 	return plans["page"], err
 }
 

@@ -47,9 +47,8 @@ func (q Queries) Orders(ctx context.Context, f *order.Filter, after *order.Curso
 func (q Queries) OrderPage(ctx context.Context, f *order.Filter, page, limit int) ([]order.Summary, int64, error) {
 	if f.Sort == order.Newest {
 		orders := make([]order.Summary, 0, limit)
-		total, err := q.newestPage(ctx, newestAll, f.Tenant, page, limit, allColumns.n, func(r *db.Record) error {
-			orders = append(orders, order.Summary{})
-			return listed(allColumns, r, &orders[len(orders)-1])
+		total, err := q.newestPage(ctx, newestAll, f.Tenant, page, limit, func(o *order.Summary) {
+			orders = append(orders, *o)
 		})
 		return orders, total, err
 	}
@@ -94,48 +93,48 @@ func (q Queries) lastOrders(ctx context.Context, f *order.Filter, rest int64, li
 func (q Queries) NewestOrders(
 	ctx context.Context, tenant access.Tenant, page, limit int, each func(*order.Order),
 ) (total int64, err error) {
-	var o order.Summary
-	return q.newestPage(ctx, newestBrief, tenant, page, limit, briefColumns.n, func(r *db.Record) error {
-		o = order.Summary{}
-		if err := listed(briefColumns, r, &o); err != nil {
-			return err
-		}
-		each(&o.Order)
-		return nil
-	})
+	return q.newestPage(ctx, newestBrief, tenant, page, limit, func(o *order.Summary) { each(&o.Order) })
 }
 
 // newestPage reads a page and the total in one statement: the sequence is dense, so that the number of an order is its
-// position. Behind the last page there is a row with the total alone. The total is the column after those of the order.
+// position. Behind the last page there is a row with the total alone. each gets the same order with every row.
 func (q Queries) newestPage(
-	ctx context.Context, text string, tenant access.Tenant, page, limit, columns int, each func(*db.Record) error,
+	ctx context.Context, n newestStatement, tenant access.Tenant, page, limit int, each func(*order.Summary),
 ) (total int64, err error) {
 	offset := int64(math.MaxInt64 / 2) // behind every last page
 	if int64(page-1) < offset/int64(limit) {
 		offset = int64(page-1) * int64(limit)
 	}
-	err = q.db.Record(ctx, text, []any{tenant.AccountID, string(tenant.Environment), offset, int64(limit)},
+	var o order.Summary
+	err = q.db.Record(ctx, n.text, []any{tenant.AccountID, string(tenant.Environment), offset, int64(limit)},
 		func(r *db.Record) error {
-			total = r.Integer(columns)
+			total = r.Integer(n.columns.n)
 			if r.Null(0) {
 				return nil
 			}
-			return each(r)
+			o = order.Summary{}
+			if err := listed(n.columns, r, &o); err != nil {
+				return err
+			}
+			each(&o)
+			return nil
 		})
 	return total, err
 }
 
-// The statements of newestPage.
-var (
-	newestBrief = newest(briefColumns)
-	newestAll   = newest(allColumns)
-)
+// newestStatement is a statement of newestPage: the columns of an order, and the total after them.
+type newestStatement struct {
+	columns orderColumns
+	text    string
+}
 
-func newest(c orderColumns) string {
-	return "SELECT " + c.text + `, b.orders FROM balances AS b LEFT JOIN orders AS o
+var newestBrief, newestAll = newest(briefColumns), newest(allColumns)
+
+func newest(c orderColumns) newestStatement {
+	return newestStatement{c, "SELECT " + c.text + `, b.orders FROM balances AS b LEFT JOIN orders AS o
 		ON o.account_id = b.account_id AND o.environment = b.environment
 		AND o.seq <= b.orders - $3 AND o.seq > b.orders - $3 - $4
-		WHERE b.account_id = $1 AND b.environment = $2 ORDER BY o.seq DESC`
+		WHERE b.account_id = $1 AND b.environment = $2 ORDER BY o.seq DESC`}
 }
 
 // listed is orderRecord for lists: an order that cannot be read is there with what its columns tell, so that it does
