@@ -251,8 +251,8 @@ func (m *model) next(rt *rapid.T) {
 }
 
 // desk makes a move at the desk that only the assignee or an administrator may make, and only in processing.
-func (m *model) desk(rt *rapid.T, name string, body any) (*modelOrder, bool) {
-	o := m.pick(rt)
+func (m *model) desk(rt *rapid.T, name string, body any) (o *modelOrder, who string, done bool) {
+	o = m.pick(rt)
 	s := &step{
 		who: rapid.SampledFrom(deskActors).Draw(rt, "actor"), method: http.MethodPost,
 		path: deskPrefix + "/orders/" + o.variable + "/" + name, status: http.StatusOK,
@@ -267,7 +267,7 @@ func (m *model) desk(rt *rapid.T, name string, body any) (*modelOrder, bool) {
 		s.body = jsonBody(body)
 	}
 	m.ask(rt, s)
-	return o, s.code == ""
+	return o, s.who, s.code == ""
 }
 
 func (m *model) claim(rt *rapid.T) {
@@ -288,7 +288,7 @@ func (m *model) claim(rt *rapid.T) {
 }
 
 func (m *model) release(rt *rapid.T) {
-	if o, done := m.desk(rt, "release", nil); done {
+	if o, _, done := m.desk(rt, "release", nil); done {
 		o.enter(queued)
 		o.assignee = ""
 	}
@@ -296,8 +296,9 @@ func (m *model) release(rt *rapid.T) {
 
 func (m *model) requestPhotos(rt *rapid.T) {
 	body := map[string]any{"photos": []any{map[string]any{"index_code": "logo", "max_photos": 1}}}
-	if o, done := m.desk(rt, "request_photos", body); done {
+	if o, who, done := m.desk(rt, "request_photos", body); done {
 		o.enter(updatePhotos)
+		o.assignee = who // gets it back
 	}
 }
 
@@ -307,13 +308,13 @@ func (m *model) complete(rt *rapid.T) {
 	if outcome == "fake" {
 		body["reason_codes"], body["index_codes"] = []string{"logo-misaligned"}, []string{"overall-picture"}
 	}
-	if o, done := m.desk(rt, "complete", body); done {
+	if o, _, done := m.desk(rt, "complete", body); done {
 		o.enter(outcome)
 	}
 }
 
 func (m *model) fail(rt *rapid.T) {
-	if o, done := m.desk(rt, "fail", map[string]any{"note": "model"}); done {
+	if o, _, done := m.desk(rt, "fail", map[string]any{"note": "model"}); done {
 		o.enter(failed)
 	}
 }
