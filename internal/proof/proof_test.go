@@ -209,8 +209,8 @@ var tamperings = []tampering{
 		change: change{
 			do: `ALTER TABLE ledger_entries DROP CONSTRAINT ledger_charge_of_order;
 			INSERT INTO ledger_entries
-				(id, account_id, environment, seq, kind, amount, balance_after, order_id, note, created_at)
-			SELECT 'again', account_id, environment, entries + 1, 'charge', 0, credits, '{open}', '', 1
+				(id, account_id, environment, tenant, seq, kind, amount, balance_after, order_id, note, created_at)
+			SELECT 'again', account_id, environment, tenant, entries + 1, 'charge', 0, credits, '{open}', '', 1
 			FROM balances WHERE environment = 'live';
 			UPDATE balances SET entries = entries + 1 WHERE environment = 'live'`,
 			undo: `DELETE FROM ledger_entries WHERE id = 'again';
@@ -225,8 +225,9 @@ var tamperings = []tampering{
 		change: change{
 			do: `DROP INDEX ledger_refund_of_charge;
 			INSERT INTO ledger_entries
-				(id, account_id, environment, seq, kind, amount, balance_after, order_id, charge_id, note, created_at)
-			SELECT 'again', account_id, environment, seq + 1, kind, amount, balance_after + amount, order_id, charge_id, '', 1
+				(id, account_id, environment, tenant, seq, kind, amount, balance_after, order_id, charge_id, note, created_at)
+			SELECT 'again', account_id, environment, tenant, seq + 1, kind, amount, balance_after + amount, order_id,
+				charge_id, '', 1
 			FROM ledger_entries WHERE id = '{last}';
 			UPDATE balances SET entries = entries + 1,
 				credits = credits + (SELECT amount FROM ledger_entries WHERE id = 'again') WHERE environment = 'live'`,

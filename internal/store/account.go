@@ -22,7 +22,7 @@ func (t *Tx) InsertAccount(a *access.Account) error {
 		if err != nil {
 			break
 		}
-		err = t.db.Insert("balances (account_id, environment, credits)", a.ID, string(e), 0)
+		err = t.insertBalance(access.Tenant{AccountID: a.ID, Environment: e})
 	}
 	return err
 }

@@ -100,7 +100,8 @@ func TestCreationStatements(t *testing.T) {
 			for i := range group {
 				group[i] = b.creation()
 			}
-			texts, err := s.Statements(t.Context(), func(tx *store.Tx) error { return tx.CreateOrders(group) })
+			must.NoError(t, s.PrepareOrders(t.Context(), group...))
+			texts, err := s.Statements(t.Context(), func(tx *store.Tx) error { return tx.CreateOrders(group...) })
 			if err != nil {
 				t.Fatal(err)
 			}

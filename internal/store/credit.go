@@ -58,9 +58,12 @@ func (t *Tx) RefundOrder(orderID, note string, at time.Time) error {
 
 // append changes the balance and writes the entry that says why.
 func (t *Tx) append(e *credit.Entry) error {
+	var tenant int64
 	err := t.db.Row(t.Context(), `UPDATE balances SET credits = credits + $1, entries = entries + 1
-		WHERE account_id = $2 AND environment = $3 AND credits + $1 >= 0 AND credits + $1 <= $4 RETURNING credits, entries`,
-		[]any{e.Amount, e.AccountID, string(e.Environment), int64(credit.MaxCredits)}, &e.BalanceAfter, &e.Seq)
+		WHERE account_id = $2 AND environment = $3 AND credits + $1 >= 0 AND credits + $1 <= $4
+		RETURNING credits, entries, tenant`,
+		[]any{e.Amount, e.AccountID, string(e.Environment), int64(credit.MaxCredits)}, &e.BalanceAfter, &e.Seq,
+		&tenant)
 	if errors.Is(err, ErrNotFound) {
 		available, err := t.Balance(t.Context(), e.AccountID, e.Environment)
 		if err != nil {
@@ -72,15 +75,15 @@ func (t *Tx) append(e *credit.Entry) error {
 		return err
 	}
 	e.ID = uuid7.New()
-	return t.db.Insert(ledgerColumns, ledgerRow(e)...)
+	return t.db.Insert(ledgerColumns, ledgerRow(e, tenant)...)
 }
 
-const ledgerColumns = `ledger_entries (id, account_id, environment, seq, kind, amount, balance_after, order_id,
-	charge_id, note, created_at)`
+const ledgerColumns = `ledger_entries (id, account_id, environment, tenant, seq, kind, amount, balance_after,
+	order_id, charge_id, note, created_at)`
 
-func ledgerRow(e *credit.Entry) []any {
+func ledgerRow(e *credit.Entry, tenant int64) []any {
 	return []any{
-		e.ID, e.AccountID, string(e.Environment), e.Seq, string(e.Kind), e.Amount, e.BalanceAfter,
+		e.ID, e.AccountID, string(e.Environment), tenant, e.Seq, string(e.Kind), e.Amount, e.BalanceAfter,
 		column.TextOrNull(e.OrderID), column.TextOrNull(e.ChargeID), e.Note, column.Micros(e.CreatedAt),
 	}
 }
@@ -145,5 +148,5 @@ func (q Queries) ledger(
 			column.Text(&e.ChargeID), &e.Note, column.Time(&e.CreatedAt), column.Text(&e.OrderNumber))
 	}, `SELECT l.id, l.seq, l.kind, l.amount, l.balance_after, l.order_id, l.charge_id, l.note, l.created_at, o.number
 		FROM ledger_entries l LEFT JOIN orders o ON o.id = l.order_id
-		WHERE l.account_id = $1 AND l.environment = $2 AND `+where, append([]any{accountID, string(env)}, args...)...)
+		WHERE l.`+ofTenant+" AND "+where, append([]any{accountID, string(env)}, args...)...)
 }

@@ -110,7 +110,7 @@ func (t *Tx) DropErasedPhotos(photos []photo.Stored) error {
 
 // LiveOpenOrders returns the ids of the Live orders of an account that have not ended.
 func (q Queries) LiveOpenOrders(ctx context.Context, accountID string) ([]string, error) {
-	return db.Column[string](ctx, q.db, `SELECT id FROM orders WHERE account_id = $1 AND environment = 'live'
+	return db.Column[string](ctx, q.db, "SELECT id FROM orders WHERE "+ofLiveTenant+`
 		AND COALESCE(outcome, status) IN ('queued', 'processing', 'update-photos') ORDER BY id`, accountID)
 }
 
@@ -132,7 +132,7 @@ func (q Queries) OpenPhotos(ctx context.Context, accountID string) (map[string]b
 
 // OrdersOf returns the ids of up to limit orders of an account in both environments that follow an id.
 func (q Queries) OrdersOf(ctx context.Context, accountID, after string, limit int) ([]string, error) {
-	return db.Column[string](ctx, q.db, "SELECT id FROM orders WHERE account_id = $1 AND id > $2 ORDER BY id LIMIT $3",
+	return db.Column[string](ctx, q.db, "SELECT id FROM orders WHERE "+ofAccount+" AND id > $2 ORDER BY id LIMIT $3",
 		accountID, after, limit)
 }
 
@@ -150,7 +150,7 @@ var eraseOfOrder = [][2]string{
 	{"deliveries", "DELETE FROM deliveries WHERE order_id = $1"},
 	{"external_ids", "UPDATE orders SET external_id = NULL WHERE id = $1 AND external_id IS NOT NULL"},
 	{"idempotency_keys", `DELETE FROM idempotency_keys
-		WHERE (account_id, environment) IN (SELECT account_id, environment FROM orders WHERE id = $1)
+		WHERE tenant = (SELECT tenant FROM orders WHERE id = $1)
 		AND answer LIKE '%' || $1 || '%'`},
 }
 
@@ -250,7 +250,7 @@ var eraseOfAccount = [][2]string{
 		status = CASE WHEN status = 'open' THEN 'withdrawn' ELSE status END,
 		decided_at = COALESCE(decided_at, requested_at) WHERE account_id = $1 AND deed <> '{}'`},
 	{"links", "DELETE FROM links WHERE account_id = $1"},
-	{"idempotency_keys", "DELETE FROM idempotency_keys WHERE account_id = $1"},
+	{"idempotency_keys", "DELETE FROM idempotency_keys WHERE " + ofAccount},
 	{"endpoint_hours", `DELETE FROM endpoint_hours WHERE endpoint_id IN
 		(SELECT id FROM webhook_endpoints WHERE account_id = $1
 		UNION ALL SELECT id FROM deleted_endpoints WHERE account_id = $1)`},

@@ -39,12 +39,12 @@ var exports = []struct{ name, columns, from string }{
 	{"balances", "environment, credits, orders, entries", "balances WHERE account_id = $1 ORDER BY environment"},
 	{
 		"ledger", "id, environment, seq, kind, amount, balance_after, order_id, charge_id, note, created_at",
-		"ledger_entries WHERE account_id = $1 ORDER BY environment, seq",
+		"ledger_entries WHERE " + ofAccount + " ORDER BY environment, seq",
 	},
 	{
 		"orders", "id, environment, api_key_id, seq, number, external_id, status, outcome, answer_time, price, due_at, " +
 			"created_at, updated_at, ended_at, round, certificate_id, category_code, brand_code, facts, creation",
-		"orders WHERE account_id = $1 ORDER BY environment, seq",
+		"orders WHERE " + ofAccount + " ORDER BY environment, seq",
 	},
 	{
 		"order_notes", "order_id, round, note, created_at",
@@ -78,7 +78,7 @@ var exports = []struct{ name, columns, from string }{
 	},
 	{
 		"idempotency_keys", "environment, key, answer, created_at",
-		"idempotency_keys WHERE account_id = $1 ORDER BY environment, key",
+		"idempotency_keys JOIN balances USING (tenant) WHERE account_id = $1 ORDER BY environment, key",
 	},
 	{
 		"capture_links", "id, environment, made_by_kind, made_by_id, made_by_name, category_code, brand_code, model_code, " +
@@ -103,7 +103,7 @@ var exports = []struct{ name, columns, from string }{
 	},
 }
 
-const ordersOf = " IN (SELECT id FROM orders WHERE account_id = $1)"
+const ordersOf = " IN (SELECT id FROM orders WHERE " + ofAccount + ")"
 
 // Export calls each for every row that is known of an account, with the name of its kind, and columns by name. Times
 // are RFC 3339.

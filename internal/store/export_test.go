@@ -132,15 +132,27 @@ func (s *Store) DeskPlans(ctx context.Context) (map[string]string, error) {
 	})
 }
 
-// CreateOrders stores orders as those of one group.
-func (t *Tx) CreateOrders(group []*Creation) error {
+// TenantNumber returns the number of a tenant.
+func (s *Store) TenantNumber(ctx context.Context, tenant access.Tenant) (int64, error) {
+	return s.tenantNumber(ctx, tenant)
+}
+
+// PrepareOrders makes what CreateOrders stores.
+func (s *Store) PrepareOrders(ctx context.Context, group ...*Creation) error {
 	for _, c := range group {
-		if err := c.prepare(t.db.Dialect); err != nil {
+		tenant, err := s.tenantNumber(ctx, c.Order.Tenant())
+		if err != nil {
+			return err
+		}
+		if err := c.prepare(s.db.Dialect, tenant); err != nil {
 			return err
 		}
 	}
-	return t.createOrders(group, false)
+	return nil
 }
+
+// CreateOrders stores orders as those of one group.
+func (t *Tx) CreateOrders(group ...*Creation) error { return t.createOrders(group, false) }
 
 // Refusal returns why a group has left the order out; nil: it has not.
 func (c *Creation) Refusal() error { return c.refusal }

@@ -28,7 +28,7 @@ func (q Queries) Remembered(
 ) (Remembered, error) {
 	var found Remembered
 	err := q.db.Record(ctx, `SELECT body_hash, answer FROM idempotency_keys
-		WHERE account_id = $1 AND environment = $2 AND key = $3 AND created_at > $4`,
+		WHERE `+ofTenant+" AND key = $3 AND created_at > $4",
 		[]any{tenant.AccountID, string(tenant.Environment), key, column.Micros(since)}, func(r *db.Record) error {
 			found = Remembered{BodyHash: r.Text(0), Answer: r.Text(1)}
 			return nil
@@ -59,7 +59,7 @@ func (s *Store) clearWay(ctx context.Context, c *Creation) error {
 	}
 	return s.Update(ctx, func(tx *Tx) error {
 		return tx.exec(`DELETE FROM idempotency_keys
-			WHERE account_id = $1 AND environment = $2 AND key = $3 AND created_at <= $4`,
+			WHERE `+ofTenant+" AND key = $3 AND created_at <= $4",
 			c.Order.AccountID, string(c.Order.Environment), c.Idempotency.Key, column.Micros(c.Idempotency.Since))
 	})
 }
@@ -74,9 +74,9 @@ func (t *Tx) readAndTakeKeys(group []*Creation, reads []db.Command) error {
 		}
 	}
 	taken := 0
-	writes := inserts(nil, "idempotency_keys (account_id, environment, key, body_hash, answer, created_at)", keys)
+	writes := inserts(nil, "idempotency_keys (tenant, key, body_hash, answer, created_at)", keys)
 	for i := range writes {
-		writes[i].Text += " ON CONFLICT (account_id, environment, key) DO NOTHING"
+		writes[i].Text += " ON CONFLICT (tenant, key) DO NOTHING"
 		writes[i].Changed = func(n int64) error {
 			taken += int(n)
 			return nil
@@ -98,10 +98,10 @@ func (t *Tx) findRepeated(group []*Creation) error {
 		}
 		c.repeated = true
 		reads = append(reads, db.Command{
-			Text: "SELECT answer FROM idempotency_keys WHERE account_id = $1 AND environment = $2 AND key = $3",
-			Args: c.key[:3],
+			Text: "SELECT answer FROM idempotency_keys WHERE tenant = $1 AND key = $2",
+			Args: c.key[:2],
 			Each: func(r *db.Record) error {
-				c.repeated = r.Text(0) != c.key[4]
+				c.repeated = r.Text(0) != c.key[3]
 				return nil
 			},
 		})
@@ -115,6 +115,6 @@ func (c *Creation) returnKey(to []db.Command) []db.Command {
 		return to
 	}
 	return append(to, db.Command{
-		Text: "DELETE FROM idempotency_keys WHERE account_id = $1 AND environment = $2 AND key = $3", Args: c.key[:3],
+		Text: "DELETE FROM idempotency_keys WHERE tenant = $1 AND key = $2", Args: c.key[:2],
 	})
 }

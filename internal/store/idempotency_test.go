@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/storetest"
@@ -31,7 +32,8 @@ func TestCreateOrders_Keys(t *testing.T) {
 		dear := b.creation()
 		dear.Order.Price = 2_000_000
 		group := []*store.Creation{b.creation(), b.again(first), dear, b.creation()}
-		if err := s.Update(t.Context(), func(tx *store.Tx) error { return tx.CreateOrders(group) }); err != nil {
+		must.NoError(t, s.PrepareOrders(t.Context(), group...))
+		if err := s.Update(t.Context(), func(tx *store.Tx) error { return tx.CreateOrders(group...) }); err != nil {
 			t.Fatal(err)
 		}
 		for i, c := range group {
@@ -63,6 +65,7 @@ func TestCreateOrders_KeyGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := b.again(first)
+	must.NoError(t, s.PrepareOrders(t.Context(), second))
 	met := false
 	err := s.Update(t.Context(), func(tx *store.Tx) error {
 		tx.Trace(func(text string) {
@@ -71,7 +74,7 @@ func TestCreateOrders_KeyGone(t *testing.T) {
 				rawsql.Exec(t, target, fmt.Sprintf("DELETE FROM idempotency_keys WHERE key = '%s'", first.Idempotency.Key))
 			}
 		})
-		return tx.CreateOrders([]*store.Creation{second})
+		return tx.CreateOrders(second)
 	})
 	if err != nil || !met || !errors.Is(second.Refusal(), store.ErrExists) {
 		t.Errorf("met %v, refused with %v, %v", met, second.Refusal(), err)

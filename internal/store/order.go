@@ -131,8 +131,7 @@ func (q Queries) FindOrder(ctx context.Context, tenant access.Tenant, idOrExtern
 }
 
 // ownExternalID finds the newest order of a tenant with an external id.
-const ownExternalID = `o.account_id = $1 AND o.environment = CAST($2 AS TEXT) AND o.external_id = $3
-	ORDER BY o.seq DESC LIMIT 1`
+const ownExternalID = "o." + ofTenant + " AND o.external_id = $3 ORDER BY o.seq DESC LIMIT 1"
 
 // ShownOrder is FindOrder with no more than what the customer is shown: it is read more often than anything else. The
 // id is the order's.
@@ -230,8 +229,8 @@ func (t *Tx) NextQueued(part order.Part, unless []string) (string, error) {
 }
 
 // ordersByReference asks each account for what the customer calls so: there are few accounts beside many orders.
-const ordersByReference = `SELECT o.id FROM accounts a CROSS JOIN orders o
-	WHERE o.account_id = a.id AND o.environment = 'live' AND o.external_id = $1 ORDER BY o.created_at DESC, o.id LIMIT $2`
+const ordersByReference = `SELECT o.id FROM balances b CROSS JOIN orders o
+	WHERE b.environment = 'live' AND o.tenant = b.tenant AND o.external_id = $1 ORDER BY o.created_at DESC, o.id LIMIT $2`
 
 // OrdersByReference returns up to limit Live orders that customers call by a reference, the newest first.
 func (q Queries) OrdersByReference(ctx context.Context, reference string, limit int) ([]string, error) {

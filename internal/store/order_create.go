@@ -61,8 +61,12 @@ func (s *Store) CreateOrder(ctx context.Context, row string, c *Creation) error 
 			return err
 		}
 	}
+	tenant, err := s.tenantNumber(ctx, c.Order.Tenant())
+	if err != nil {
+		return err
+	}
 	for {
-		if err := c.prepare(s.db.Dialect); err != nil {
+		if err := c.prepare(s.db.Dialect, tenant); err != nil {
 			return err
 		}
 		var err error
@@ -100,7 +104,11 @@ func (m member) Refusal() error { return m.refusal }
 
 // CreateOrder stores an order in a transaction that does more.
 func (t *Tx) CreateOrder(c *Creation) error {
-	if err := c.prepare(t.db.Dialect); err != nil {
+	tenant, err := t.tenantNumber(t.Context(), c.Order.Tenant())
+	if err != nil {
+		return err
+	}
+	if err := c.prepare(t.db.Dialect, tenant); err != nil {
 		return err
 	}
 	return c.alone(t)
@@ -118,7 +126,7 @@ func (c *Creation) alone(tx *Tx) error {
 	return c.refusal
 }
 
-const inserted = `id, account_id, environment, api_key_id, seq, number, external_id, status, outcome,
+const inserted = `id, account_id, environment, tenant, api_key_id, seq, number, external_id, status, outcome,
 	answer_time, price, due_at, time_left, created_at, updated_at, ended_at, round, certificate_id, category_code,
 	brand_code, facts, creation`
 
@@ -128,7 +136,7 @@ const (
 )
 
 // prepare makes all that does not depend on the database, before the one who writes has to wait for it.
-func (c *Creation) prepare(d *db.Dialect) error {
+func (c *Creation) prepare(d *db.Dialect, tenant int64) error {
 	c.tries++
 	o := c.Order
 	o.Number = order.NewNumber()
@@ -145,11 +153,12 @@ func (c *Creation) prepare(d *db.Dialect) error {
 		externalID = *o.ExternalID
 	}
 	env := string(o.Environment)
-	c.row = append(make([]any, 0, 23), // with a rowid
-		o.ID, o.AccountID, env, o.APIKeyID, nil, o.Number, externalID, string(o.Status), column.TextOrNull(string(o.Outcome)),
-		int64(o.AnswerTime), o.Price, column.MicrosOrNull(o.DueAt), leftOrNull(o.TimeLeft), column.Micros(o.CreatedAt),
-		column.Micros(o.UpdatedAt), column.MicrosOrNull(o.EndedAt), int64(o.Round), column.TextOrNull(o.CertificateID),
-		o.Classification.CategoryCode, o.Classification.BrandCode, string(facts), creation)
+	c.row = append(make([]any, 0, 24), // with a rowid
+		o.ID, o.AccountID, env, tenant, o.APIKeyID, nil, o.Number, externalID, string(o.Status),
+		column.TextOrNull(string(o.Outcome)), int64(o.AnswerTime), o.Price, column.MicrosOrNull(o.DueAt),
+		leftOrNull(o.TimeLeft), column.Micros(o.CreatedAt), column.Micros(o.UpdatedAt), column.MicrosOrNull(o.EndedAt),
+		int64(o.Round), column.TextOrNull(o.CertificateID), o.Classification.CategoryCode, o.Classification.BrandCode,
+		string(facts), creation)
 	switch {
 	case d != &db.SQLite:
 	case c.tries == 1:
@@ -160,13 +169,13 @@ func (c *Creation) prepare(d *db.Dialect) error {
 	c.charge = ledgerRow(&credit.Entry{
 		ID: o.ID, AccountID: o.AccountID, Environment: o.Environment, Kind: credit.Charge, Amount: -o.Price, OrderID: o.ID,
 		CreatedAt: o.CreatedAt,
-	})
+	}, tenant)
 	if c.Answer == nil {
 		return nil
 	}
 	answer, err := c.Answer()
 	if i := c.Idempotency; i != nil {
-		c.key = []any{o.AccountID, env, i.Key, i.BodyHash, string(answer), column.Micros(o.CreatedAt)}
+		c.key = []any{tenant, i.Key, i.BodyHash, string(answer), column.Micros(o.CreatedAt)}
 	}
 	return err
 }
@@ -178,7 +187,7 @@ func (c *Creation) place(b *credit.AccountTotals) {
 	b.Orders++
 	b.Entries++
 	c.Order.Seq = b.Orders
-	c.row[4], c.charge[3], c.charge[6] = b.Orders, b.Entries, b.Credits
+	c.row[5], c.charge[4], c.charge[7] = b.Orders, b.Entries, b.Credits
 	c.after = nil
 	if c.After != nil {
 		c.after = c.After(Charge{Before: before, Credits: b.Credits, LowCredits: b.LowCredits})

@@ -237,7 +237,7 @@ func (q Queries) CountAssigned(ctx context.Context, staffID string, limit int) (
 
 // CountWaiting counts the orders that wait for photos, up to limit.
 func (q Queries) CountWaiting(ctx context.Context, tenant access.Tenant, limit int) (int, error) {
-	return db.Value[int](ctx, q.db, `SELECT COUNT(*) FROM (SELECT 1 FROM orders WHERE account_id = $1 AND environment = $2
+	return db.Value[int](ctx, q.db, `SELECT COUNT(*) FROM (SELECT 1 FROM orders WHERE `+ofTenant+`
 		AND COALESCE(outcome, status) = 'update-photos' LIMIT $3) AS found`,
 		tenant.AccountID, string(tenant.Environment), limit)
 }
@@ -252,7 +252,7 @@ func (q Queries) OrderTimes(
 	}
 	err := db.InBatches(seqs, func(seqs []int64) error {
 		found, err := db.Pairs[int64, int64](ctx, q.db, `SELECT seq, created_at FROM orders
-			WHERE account_id = $1 AND environment = $2 AND seq IN `+db.List(3, len(seqs)),
+			WHERE `+ofTenant+" AND seq IN "+db.List(3, len(seqs)),
 			append([]any{accountID, string(env)}, db.Anys(seqs)...)...)
 		for seq, at := range found {
 			times[seq] = column.TimeOf(at)

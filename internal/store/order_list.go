@@ -132,8 +132,7 @@ var newestBrief, newestAll = newest(briefColumns), newest(allColumns)
 
 func newest(c orderColumns) newestStatement {
 	return newestStatement{c, "SELECT " + c.text + `, b.orders FROM balances AS b LEFT JOIN orders AS o
-		ON o.account_id = b.account_id AND o.environment = b.environment
-		AND o.seq <= b.orders - $3 AND o.seq > b.orders - $3 - $4
+		ON o.tenant = b.tenant AND o.seq <= b.orders - $3 AND o.seq > b.orders - $3 - $4
 		WHERE b.account_id = $1 AND b.environment = $2 ORDER BY o.seq DESC`}
 }
 
@@ -182,7 +181,8 @@ const neverDue = math.MaxInt64
 type orderList struct {
 	columns orderColumns
 	joins   string
-	key     string // what the list is sorted by, in terms of the table orders; Newest has no two equal keys
+	key     string // what the list is sorted by, in terms of the table orders
+	tie     string // and then by, where keys can be equal
 	down    string // " DESC" in a list that descends
 	ranges  []orderRange
 	source  string // where the ranges are taken from
@@ -198,7 +198,7 @@ type orderRange struct {
 }
 
 func newOrderList(f *order.Filter, after *order.Cursor) *orderList {
-	l := &orderList{columns: allColumns, source: "orders"}
+	l := &orderList{columns: allColumns, source: "orders", tie: "id"}
 	switch f.Sort {
 	case order.Newest:
 		l.newest(f, after)
@@ -213,9 +213,9 @@ func newOrderList(f *order.Filter, after *order.Cursor) *orderList {
 // newest reads the sequence of one account and environment. A state is the outcome of an order that has one, else its
 // status; it is one of the program's words and stands in the text, where the planners see it.
 func (l *orderList) newest(f *order.Filter, after *order.Cursor) {
-	l.key, l.down = "seq", " DESC"
-	tenant := "account_id = " + l.args.Add(f.Tenant.AccountID) +
-		" AND environment = CAST(" + l.args.Add(string(f.Tenant.Environment)) + " AS TEXT)"
+	l.key, l.tie, l.down = "seq", "", " DESC"
+	tenant := ofTenant
+	l.args = db.Arguments{f.Tenant.AccountID, string(f.Tenant.Environment)}
 	if after != nil {
 		tenant += " AND seq < " + l.args.Add(after.At)
 	}
@@ -308,26 +308,32 @@ func (l *orderList) query(skip int64, limit int) (text string, args []any) {
 	for i, r := range l.ranges {
 		parts[i] = fmt.Sprintf("SELECT * FROM (%s) AS s%d", l.part(r)+most, i)
 	}
-	return l.read("(SELECT id, key FROM (" + strings.Join(parts, " UNION ALL ") + ") AS page" + l.sorted("key", "id") +
+	return l.read("(SELECT * FROM (" + strings.Join(parts, " UNION ALL ") + ") AS page" + l.sorted("key", "") +
 		" LIMIT " + l.args.Add(int64(limit)) + " OFFSET " + l.args.Add(skip) + ") AS page"), l.args
 }
 
 // part reads one range.
 func (l *orderList) part(r orderRange) string {
-	return "SELECT id, " + l.key + " AS key FROM " + l.source + " WHERE " + r.where + cmp.Or(r.sort, l.sorted(l.key, "id"))
+	columns := "id, "
+	if l.tie == "seq" {
+		columns += "seq, "
+	}
+	return "SELECT " + columns + l.key + " AS key FROM " + l.source + " WHERE " + r.where +
+		cmp.Or(r.sort, l.sorted(l.key, ""))
 }
 
 // read reads the orders of a page.
 func (l *orderList) read(page string) string {
 	return "SELECT " + l.columns.text + " FROM " + page + " JOIN orders AS o ON o.id = page.id" + l.joins +
-		l.sorted("page.key", "page.id")
+		l.sorted("page.key", "page.")
 }
 
-func (l *orderList) sorted(key, id string) string {
-	if l.key == "seq" {
+// sorted puts rows into the sequence of the list; of is what the names of their columns begin with.
+func (l *orderList) sorted(key, of string) string {
+	if l.tie == "" {
 		return " ORDER BY " + key + l.down
 	}
-	return " ORDER BY " + key + l.down + ", " + id + l.down
+	return " ORDER BY " + key + l.down + ", " + of + l.tie + l.down
 }
 
 func statuses(f *order.Filter) []order.Status {
@@ -360,7 +366,7 @@ func (q Queries) FindOrders(
 	ctx context.Context, tenant access.Tenant, id, number, externalID string, limit int,
 ) ([]order.Summary, error) {
 	text := "SELECT " + allColumns.text + ` FROM orders AS o
-		WHERE o.account_id = $1 AND o.environment = CAST($2 AS TEXT) AND `
+		WHERE o.` + ofTenant + " AND "
 	args := []any{tenant.AccountID, string(tenant.Environment)}
 	for _, exact := range []struct{ column, value string }{{"id", id}, {"number", number}} {
 		if exact.value == "" {

@@ -252,7 +252,7 @@ func TestPagesBeyond(t *testing.T) {
 
 // bySequence is a range of the index of an account's sequence with both its ends.
 var bySequence = regexp.MustCompile(`sqlite_autoindex_orders_3 \(.* AND seq>\? AND seq<\?\)|` +
-	`orders_account_id_environment_seq_key .*\n\s*Index Cond: .*\(seq <= .*\(seq > `)
+	`orders_tenant_seq_key .*\n\s*Index Cond: .*\(seq <= .*\(seq > `)
 
 // TestNewestPages checks that a page of an account's orders is a range of the index of its sequence.
 func TestNewestPages(t *testing.T) {

@@ -89,10 +89,10 @@ func (q Queries) searchTotal(ctx context.Context, s *order.Search, l *orderList,
 func newOrderSearch(s *order.Search, c createdRange) *orderList {
 	l := &orderList{columns: briefColumns, source: "orders", key: "seq", down: " DESC"}
 	if s.ByUpdate {
-		l.key, l.down = "updated_at", ""
+		l.key, l.tie, l.down = "updated_at", "seq", ""
 	}
-	where := "account_id = " + l.args.Add(s.Tenant.AccountID) +
-		" AND environment = CAST(" + l.args.Add(string(s.Tenant.Environment)) + " AS TEXT)"
+	where := ofTenant
+	l.args = db.Arguments{s.Tenant.AccountID, string(s.Tenant.Environment)}
 	states := s.States()
 	l.none = states != nil && len(states) == 0
 	byExternalID, byUpdate := s.ExternalID != "", s.ExternalID == "" &&
@@ -110,7 +110,7 @@ func newOrderSearch(s *order.Search, c createdRange) *orderList {
 	}
 	sort := "" // the sequence of the index
 	if byUpdate != s.ByUpdate {
-		sort = l.sorted("+"+l.key, "id")
+		sort = l.sorted("+"+l.key, "")
 	}
 	switch {
 	case states == nil:
@@ -160,7 +160,7 @@ func (q Queries) firstCreated(ctx context.Context, tenant access.Tenant, at time
 	for low < high {
 		middle := low + (high-low)/2
 		created, err := db.Value[int64](ctx, q.db, `SELECT created_at FROM orders
-			WHERE account_id = $1 AND environment = $2 AND seq >= $3 ORDER BY seq LIMIT 1`,
+			WHERE `+ofTenant+" AND seq >= $3 ORDER BY seq LIMIT 1",
 			tenant.AccountID, string(tenant.Environment), middle)
 		switch {
 		case errors.Is(err, ErrNotFound), err == nil && created >= column.Micros(at):

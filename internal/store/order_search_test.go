@@ -19,7 +19,7 @@ func TestSearchOrders_Plans(t *testing.T) {
 		search order.Search
 		index  string
 	}{
-		"Created":         {order.Search{CreatedSince: &now}, "(account_id=? AND environment=? AND seq>? AND seq<?)"},
+		"Created":         {order.Search{CreatedSince: &now}, "(tenant=? AND seq>? AND seq<?)"},
 		"Status":          {order.Search{Status: order.Queued}, "orders_by_state"},
 		"StatusCreated":   {order.Search{Status: order.Queued, CreatedSince: &now}, "orders_by_state"},
 		"OutcomeByUpdate": {order.Search{Outcome: order.Fake, ByUpdate: true}, "orders_by_state"},

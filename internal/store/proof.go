@@ -48,7 +48,7 @@ func (q Queries) EachEntry(
 		o.account_id, o.environment,
 		c.kind, c.order_id, c.account_id, c.environment, c.amount FROM ledger_entries AS e
 		LEFT JOIN orders AS o ON o.id = e.order_id LEFT JOIN ledger_entries AS c ON c.id = e.charge_id
-		WHERE e.account_id = $1 AND e.environment = $2 ORDER BY e.seq`, []any{accountID, string(env)},
+		WHERE e.`+ofTenant+" ORDER BY e.seq", []any{accountID, string(env)},
 		func(scan db.Scanner) error {
 			e := EntryProof{Entry: credit.Entry{AccountID: accountID, Environment: env}}
 			var orderID, chargeID, orderAccount, orderEnv, chargeKind, chargeOrder, chargeAccount, chargeEnv sql.NullString
@@ -105,7 +105,7 @@ func (q Queries) EachOrder(
 		FROM orders AS o LEFT JOIN ledger_entries AS l ON l.id = o.id AND l.kind = 'charge'
 		LEFT JOIN ledger_entries AS r ON r.charge_id = l.id
 		LEFT JOIN certificates AS c ON c.id = o.certificate_id
-		WHERE o.account_id = $1 AND o.environment = $2 ORDER BY o.seq`, []any{accountID, string(env)},
+		WHERE o.`+ofTenant+" ORDER BY o.seq", []any{accountID, string(env)},
 		func(scan db.Scanner) error {
 			var o OrderProof
 			var created, certified, document, keyID string
@@ -191,7 +191,7 @@ func (q Queries) CertificateCount(ctx context.Context) (int64, error) {
 // counters of results say.
 func (q Queries) LiveResults(ctx context.Context, accountID string) (counted, kept map[string]int64, err error) {
 	counted, err = db.Pairs[string, int64](ctx, q.db, `SELECT COALESCE(outcome, status), COUNT(*) FROM orders
-		WHERE account_id = $1 AND environment = 'live' AND ended_at IS NOT NULL GROUP BY COALESCE(outcome, status)`,
+		WHERE `+ofLiveTenant+" AND ended_at IS NOT NULL GROUP BY COALESCE(outcome, status)",
 		accountID)
 	if err != nil {
 		return nil, nil, err

@@ -28,7 +28,7 @@ var (
 	OldChallenges      = Aged{"spent_challenges", "challenge_hash", "expires_at <= $1", "expires_at"}
 	OldLinks           = Aged{"links", "id", "(expires_at < $1 OR used_at < $1)", "id"}
 	OldCaptureLinks    = Aged{"capture_links", "id", "expires_at < $1", "expires_at"}
-	OldIdempotencyKeys = Aged{"idempotency_keys", "account_id, environment, key", "created_at <= $1", "created_at"}
+	OldIdempotencyKeys = Aged{"idempotency_keys", "tenant, key", "created_at <= $1", "created_at"}
 	OldFailedMails     = Aged{"mails", "id", "failed_at <= $1", "failed_at"}
 	OldDeliveryLeases  = Aged{"delivery_leases", "endpoint_id", "lease_until < $1", "endpoint_id"}
 	OldCatalogs        = Aged{"catalog_versions", "version", `created_at < $1

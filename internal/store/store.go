@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -73,6 +74,8 @@ type Store struct {
 	db    *db.DB
 	chain atomic.Pointer[audit.Chain]
 	probe string // id of the row that ProbeWrite writes
+
+	tenants sync.Map // from tenants to their numbers
 }
 
 // IsPostgres reports whether the target names a PostgreSQL database.

@@ -63,7 +63,8 @@ CREATE TABLE api_keys (
 CREATE INDEX api_keys_by_account ON api_keys (account_id, created_at);
 
 -- The row that every order of an account and environment updates anyway: it holds the credits and hands out the dense
--- numbers of orders, ledger entries and events.
+-- numbers of orders, ledger entries and events. tenant is a number for both together. Indexes of tables that every order
+-- adds to begin with it: a key that begins with the id of the account is four times as long, and so is what is written.
 CREATE TABLE balances (
   account_id  TEXT NOT NULL REFERENCES accounts (id),
   environment TEXT NOT NULL CHECK (environment IN ('test', 'live')),
@@ -72,7 +73,9 @@ CREATE TABLE balances (
   entries     BIGINT NOT NULL DEFAULT 0,
   events      BIGINT NOT NULL DEFAULT 0,
   low_credits BIGINT NOT NULL DEFAULT 100 CHECK (low_credits >= 0), -- below it the owners get a mail; 0: never
-  PRIMARY KEY (account_id, environment)
+  tenant      BIGINT NOT NULL UNIQUE,
+  PRIMARY KEY (account_id, environment),
+  UNIQUE (tenant, account_id, environment)
 );
 
 -- The charge of an order has the order's id: no order is charged twice.
@@ -80,6 +83,7 @@ CREATE TABLE ledger_entries (
   id            TEXT PRIMARY KEY,
   account_id    TEXT NOT NULL,
   environment   TEXT NOT NULL,
+  tenant        BIGINT NOT NULL,
   seq           BIGINT NOT NULL,
   kind          TEXT NOT NULL CHECK (kind IN ('grant', 'charge', 'refund')),
   amount        BIGINT NOT NULL,
@@ -88,8 +92,8 @@ CREATE TABLE ledger_entries (
   charge_id     TEXT REFERENCES ledger_entries (id),
   note          TEXT NOT NULL,
   created_at    BIGINT NOT NULL,
-  UNIQUE (account_id, environment, seq),
-  FOREIGN KEY (account_id, environment) REFERENCES balances (account_id, environment),
+  UNIQUE (tenant, seq),
+  FOREIGN KEY (tenant, account_id, environment) REFERENCES balances (tenant, account_id, environment),
   CHECK ((kind = 'refund') = (charge_id IS NOT NULL)),
   CHECK ((kind = 'grant') = (order_id IS NULL)),
   CONSTRAINT ledger_charge_of_order CHECK ((kind = 'charge') = (order_id IS NOT NULL AND id = order_id))
@@ -138,7 +142,7 @@ CREATE TABLE photo_retention (
 --
 -- Every index is paid for by every creation, so there is one for each list and no other:
 --   the primary key, and number         one order
---   (account_id, environment, seq)      the list of an account: dense, so that a page is a range
+--   (tenant, seq)                       the list of an account: dense, so that a page is a range
 --   orders_by_external_id               one order by the customer's id, and the filter external_id
 --   orders_by_state                     the list of an account by status or outcome
 --   orders_by_update                    sort=updated and updated_since, for those who poll
@@ -149,6 +153,7 @@ CREATE TABLE orders (
   id             TEXT PRIMARY KEY,
   account_id     TEXT NOT NULL,
   environment    TEXT NOT NULL,
+  tenant         BIGINT NOT NULL,
   api_key_id     TEXT NOT NULL REFERENCES api_keys (id),
   seq            BIGINT NOT NULL,
   number         TEXT NOT NULL UNIQUE,
@@ -171,13 +176,13 @@ CREATE TABLE orders (
   brand_code     TEXT NOT NULL,
   facts          TEXT NOT NULL,
   creation       TEXT NOT NULL DEFAULT '{}',
-  UNIQUE (account_id, environment, seq),
-  FOREIGN KEY (account_id, environment) REFERENCES balances (account_id, environment),
+  UNIQUE (tenant, seq),
+  FOREIGN KEY (tenant, account_id, environment) REFERENCES balances (tenant, account_id, environment),
   CHECK ((status = 'completed') = (outcome IS NOT NULL)),
   CHECK ((status IN ('completed', 'error')) = (ended_at IS NOT NULL)),
   CHECK (status <> 'update-photos' OR due_at IS NULL)
 );
-CREATE INDEX orders_by_external_id ON orders (account_id, environment, external_id, seq) WHERE external_id IS NOT NULL;
+CREATE INDEX orders_by_external_id ON orders (tenant, external_id, seq) WHERE external_id IS NOT NULL;
 -- The capacity of answer times: only open orders are in these indexes, so they stay small.
 CREATE INDEX orders_open_by_answer_time ON orders (answer_time, due_at) WHERE environment = 'live' AND status IN ('queued', 'processing');
 CREATE INDEX orders_waiting_for_photos ON orders (updated_at) WHERE environment = 'live' AND status = 'update-photos';
@@ -220,13 +225,12 @@ CREATE TABLE answer_time_turns (
 );
 
 CREATE TABLE idempotency_keys (
-  account_id  TEXT NOT NULL,
-  environment TEXT NOT NULL,
+  tenant      BIGINT NOT NULL,
   key         TEXT NOT NULL,
   body_hash   TEXT NOT NULL,
   answer      TEXT NOT NULL,
   created_at  BIGINT NOT NULL,
-  PRIMARY KEY (account_id, environment, key)
+  PRIMARY KEY (tenant, key)
 );
 CREATE INDEX idempotency_keys_by_age ON idempotency_keys (created_at);
 
@@ -568,7 +572,7 @@ CREATE TABLE unknown_sign_ins (
 );
 
 -- Lists of the portal: each page is a range of one of these.
-CREATE INDEX ledger_without_charges ON ledger_entries (account_id, environment, seq) WHERE kind <> 'charge';
+CREATE INDEX ledger_without_charges ON ledger_entries (tenant, seq) WHERE kind <> 'charge';
 CREATE INDEX audit_events_by_code ON audit_events (account_id, code, seq);
 CREATE INDEX audit_events_by_actor ON audit_events (account_id, actor_id, seq);
 CREATE INDEX webhook_endpoints_of_account ON webhook_endpoints (account_id, environment, created_at);
@@ -658,9 +662,9 @@ CREATE INDEX mails_of_link ON mails (link_id) WHERE link_id IS NOT NULL;
 
 
 -- Lists of the orders in one state: the outcome of an order that has one, else its status.
-CREATE INDEX orders_by_state ON orders (account_id, environment, COALESCE(outcome, status), seq);
+CREATE INDEX orders_by_state ON orders (tenant, COALESCE(outcome, status), seq);
 -- All changes of an account's orders, the oldest first.
-CREATE INDEX orders_by_update ON orders (account_id, environment, updated_at, id);
+CREATE INDEX orders_by_update ON orders (tenant, updated_at, seq);
 
 -- How orders ended, counted in the transaction that ends them: by day (UTC, since 1970), result (the outcome, or error) and
 -- turnaround. The turnaround is every third bucket of the service's histograms; -1: it has none. A Test order that is moved out of its
