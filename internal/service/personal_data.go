@@ -209,19 +209,22 @@ func (s *Service) EraseAccount(
 	if err != nil {
 		return nil, err
 	}
-	for after := ""; ; {
-		ids, err := s.store.OrdersOf(ctx, accountID, after, eraseBatch)
-		if err != nil {
-			return nil, err
+	for _, env := range access.Environments {
+		tenant := access.Tenant{AccountID: accountID, Environment: env}
+		for after := int64(0); ; {
+			ids, last, err := s.store.OrdersOf(ctx, tenant, after, eraseBatch)
+			if err != nil {
+				return nil, err
+			}
+			if len(ids) == 0 {
+				break
+			}
+			if err := e.orders(ctx, ids, true); err != nil {
+				return nil, err
+			}
+			done(int64(len(ids)))
+			after = last
 		}
-		if len(ids) == 0 {
-			break
-		}
-		if err := e.orders(ctx, ids, true); err != nil {
-			return nil, err
-		}
-		done(int64(len(ids)))
-		after = ids[len(ids)-1]
 	}
 	if err := e.unusedPhotos(ctx); err != nil {
 		return nil, err

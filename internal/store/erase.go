@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/photo"
@@ -130,10 +131,16 @@ func (q Queries) OpenPhotos(ctx context.Context, accountID string) (map[string]b
 	return needed, err
 }
 
-// OrdersOf returns the ids of up to limit orders of an account in both environments that follow an id.
-func (q Queries) OrdersOf(ctx context.Context, accountID, after string, limit int) ([]string, error) {
-	return db.Column[string](ctx, q.db, "SELECT id FROM orders WHERE "+ofAccount+" AND id > $2 ORDER BY id LIMIT $3",
-		accountID, after, limit)
+// OrdersOf returns the ids of up to limit orders of a tenant that follow a number in its sequence, and the last number.
+func (q Queries) OrdersOf(
+	ctx context.Context, tenant access.Tenant, after int64, limit int,
+) (ids []string, last int64, err error) {
+	err = q.db.Records(ctx, "SELECT id, seq FROM orders WHERE "+ofTenant+" AND seq > $3 ORDER BY seq LIMIT $4",
+		[]any{tenant.AccountID, string(tenant.Environment), after, int64(limit)}, func(r *db.Record) error {
+			ids, last = append(ids, r.Text(0)), r.Integer(1)
+			return nil
+		})
+	return ids, last, err
 }
 
 // eraseOfOrder is what is deleted of an order: what people wrote, and copies of what the order's row says.

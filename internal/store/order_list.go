@@ -182,7 +182,7 @@ type orderList struct {
 	columns orderColumns
 	joins   string
 	key     string // what the list is sorted by, in terms of the table orders
-	tie     string // and then by, where keys can be equal
+	told    string // what an order is told by, and sorted by where keys are equal: its id, or seq in the list of a tenant
 	down    string // " DESC" in a list that descends
 	ranges  []orderRange
 	source  string // where the ranges are taken from
@@ -198,7 +198,7 @@ type orderRange struct {
 }
 
 func newOrderList(f *order.Filter, after *order.Cursor) *orderList {
-	l := &orderList{columns: allColumns, source: "orders", tie: "id"}
+	l := &orderList{columns: allColumns, source: "orders", told: "id"}
 	switch f.Sort {
 	case order.Newest:
 		l.newest(f, after)
@@ -213,7 +213,7 @@ func newOrderList(f *order.Filter, after *order.Cursor) *orderList {
 // newest reads the sequence of one account and environment. A state is the outcome of an order that has one, else its
 // status; it is one of the program's words and stands in the text, where the planners see it.
 func (l *orderList) newest(f *order.Filter, after *order.Cursor) {
-	l.key, l.tie, l.down = "seq", "", " DESC"
+	l.key, l.told, l.down = "seq", "seq", " DESC"
 	tenant := ofTenant
 	l.args = db.Arguments{f.Tenant.AccountID, string(f.Tenant.Environment)}
 	if after != nil {
@@ -314,26 +314,26 @@ func (l *orderList) query(skip int64, limit int) (text string, args []any) {
 
 // part reads one range.
 func (l *orderList) part(r orderRange) string {
-	columns := "id, "
-	if l.tie == "seq" {
-		columns += "seq, "
-	}
-	return "SELECT " + columns + l.key + " AS key FROM " + l.source + " WHERE " + r.where +
+	return "SELECT " + l.told + ", " + l.key + " AS key FROM " + l.source + " WHERE " + r.where +
 		cmp.Or(r.sort, l.sorted(l.key, ""))
 }
 
 // read reads the orders of a page.
 func (l *orderList) read(page string) string {
-	return "SELECT " + l.columns.text + " FROM " + page + " JOIN orders AS o ON o.id = page.id" + l.joins +
+	same := "o.id = page.id"
+	if l.told == "seq" {
+		same = "o." + ofTenant + " AND o.seq = page.seq"
+	}
+	return "SELECT " + l.columns.text + " FROM " + page + " JOIN orders AS o ON " + same + l.joins +
 		l.sorted("page.key", "page.")
 }
 
 // sorted puts rows into the sequence of the list; of is what the names of their columns begin with.
 func (l *orderList) sorted(key, of string) string {
-	if l.tie == "" {
+	if l.key == l.told {
 		return " ORDER BY " + key + l.down
 	}
-	return " ORDER BY " + key + l.down + ", " + of + l.tie + l.down
+	return " ORDER BY " + key + l.down + ", " + of + l.told + l.down
 }
 
 func statuses(f *order.Filter) []order.Status {

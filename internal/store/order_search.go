@@ -87,9 +87,9 @@ func (q Queries) searchTotal(ctx context.Context, s *order.Search, l *orderList,
 // planners from choosing an index because of it: the range would be longer, or, for the sake of its sequence,
 // everything.
 func newOrderSearch(s *order.Search, c createdRange) *orderList {
-	l := &orderList{columns: briefColumns, source: "orders", key: "seq", down: " DESC"}
+	l := &orderList{columns: briefColumns, source: "orders", key: "seq", told: "seq", down: " DESC"}
 	if s.ByUpdate {
-		l.key, l.tie, l.down = "updated_at", "seq", ""
+		l.key, l.down = "updated_at", ""
 	}
 	where := ofTenant
 	l.args = db.Arguments{s.Tenant.AccountID, string(s.Tenant.Environment)}

@@ -11,6 +11,7 @@ import (
 const (
 	ofTenant     = "tenant = (SELECT tenant FROM balances WHERE account_id = $1 AND environment = $2)"
 	ofLiveTenant = "tenant = (SELECT tenant FROM balances WHERE account_id = $1 AND environment = 'live')"
+	ofTestTenant = "tenant = (SELECT tenant FROM balances WHERE account_id = $1 AND environment = 'test')"
 	ofAccount    = "tenant IN (SELECT tenant FROM balances WHERE account_id = $1)"
 )
 

@@ -148,14 +148,14 @@ func (c *Copies) copyTable(ctx context.Context, bulk *rawsql.Bulk, table string)
 				column, step, c.Copies+1)
 		}
 	}
+	copied := fmt.Sprintf("tenant = (SELECT tenant FROM balances WHERE account_id = '%s' AND environment = 'live') AND "+
+		"seq <= %d", c.AccountID, c.Orders)
 	if table == "orders" {
 		if !store.IsPostgres(c.Target) {
 			changed["rowid"] = rowID(changed["id"])
 		}
-		return bulk.Multiply(ctx, table, fmt.Sprintf("o.account_id = '%s' AND o.seq <= %d", c.AccountID, c.Orders), c.Copies,
-			changed)
+		return bulk.Multiply(ctx, table, "o."+copied, c.Copies, changed)
 	}
 	return bulk.Multiply(ctx, table,
-		fmt.Sprintf("o.order_id IN (SELECT id FROM orders WHERE account_id = '%s' AND seq <= %d)", c.AccountID, c.Orders),
-		c.Copies, changed)
+		"o.order_id IN (SELECT id FROM orders WHERE "+copied+")", c.Copies, changed)
 }
