@@ -15,8 +15,8 @@ const root = "../.."
 // migrations is where the schema is and was.
 var migrations = []string{"internal/store/schema/migrations", "internal/store/migrations"}
 
-// sealedHeads came with the seals of the logs' heads. Programs before, of which none was released, do not read them.
-const sealedHeads = "internal/domain/audit/head.go"
+// tenantNumbers came with the numbers of tenants. Programs before, of which none was released, do not write them.
+const tenantNumbers = "internal/store/tenant.go"
 
 // former builds the program of the former schema, that of the last commit before the schema was changed which can be
 // built, and returns its path and its commit. It is kept for later runs.
@@ -27,7 +27,7 @@ func former(t *testing.T) (binary, commit string) {
 	cache = filepath.Join(cache, "assay-former")
 	must.NoError(t, os.MkdirAll(cache, 0o750))
 	commit = git(t, append([]string{"log", "-1", "-M", "--diff-filter=AM", "--format=%H", "--"}, migrations...)...)
-	first := git(t, "log", "-1", "--diff-filter=A", "--format=%H", "--", sealedHeads)
+	first := git(t, "log", "-1", "--diff-filter=A", "--format=%H", "--", tenantNumbers)
 	for range 20 { // some commits are a step of a larger change
 		commit = git(t, "rev-parse", commit+"^")
 		if git(t, "merge-base", commit, first) != first {

@@ -34,8 +34,8 @@ type httpSender struct {
 // target is an endpoint prepared for attempts.
 type target struct {
 	*webhook.Endpoint
-	url      *url.URL
-	secret   string // of the OAuth2 client
+	post     *http.Request // what all attempts have in common
+	secret   string        // of the OAuth2 client
 	signer   *webhook.Signer
 	previous *webhook.Signer // before the last rotation; nil: none
 }
@@ -54,7 +54,8 @@ func (c *httpSender) openTarget(e *webhook.Endpoint) (*target, error) {
 		}
 		t.previous = webhook.NewSigner(previous)
 	}
-	t.url, err = url.Parse(e.URL)
+	to, err := url.Parse(e.URL)
+	t.post = &http.Request{Method: http.MethodPost, URL: to}
 	return t, err
 }
 
@@ -99,7 +100,10 @@ func (c *httpSender) exchange(ctx context.Context, t *target, d *store.QueuedDel
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	var h handshake
-	response, err := c.transport.RoundTrip(c.request(h.watch(ctx), t, d, a.At, token))
+	if t.post.URL.Scheme == "https" {
+		ctx = h.watch(ctx)
+	}
+	response, err := c.transport.RoundTrip(c.request(ctx, t, d, a.At, token))
 	if err != nil {
 		a.Failure = failureOf(err, h.failure())
 		return err
@@ -141,10 +145,10 @@ func (c *httpSender) request(
 	}
 	tracing.Inject(ctx, header)
 	body := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(d.Body)), nil }
-	first, _ := body()
-	return (&http.Request{
-		Method: http.MethodPost, URL: t.url, Header: header, Body: first, GetBody: body, ContentLength: int64(len(d.Body)),
-	}).WithContext(ctx)
+	r := t.post.WithContext(ctx) // a copy
+	r.Header, r.GetBody, r.ContentLength = header, body, int64(len(d.Body))
+	r.Body, _ = body()
+	return r
 }
 
 var userAgent = "Assay-Webhooks/" + buildinfo.Version
