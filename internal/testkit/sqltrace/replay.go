@@ -194,6 +194,18 @@ func choice(all []*Replay, statement, arg int) string {
 	if len(slices.Compact(slices.Clone(expressions))) == 1 {
 		return expressions[0]
 	}
+	numbers := make([]string, len(all)) // a choice of quoted numbers would be a text
+	for i, r := range all {
+		a := &r.statements[statement].args[arg]
+		n, err := strconv.ParseInt(fmt.Sprint(a.fixed), 10, 64)
+		if err != nil || a.moves || a.pieces != nil {
+			break
+		}
+		numbers[i] = strconv.FormatInt(n, 10)
+	}
+	if !slices.Contains(numbers, "") {
+		expressions = numbers
+	}
 	var b strings.Builder
 	b.WriteString("CASE CAST(:a AS BIGINT)")
 	for i, e := range expressions {

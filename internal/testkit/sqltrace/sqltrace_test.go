@@ -3,6 +3,7 @@ package sqltrace_test
 import (
 	"bytes"
 	"database/sql"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -96,6 +97,26 @@ func TestScript(t *testing.T) {
 		"((E'order-' || right(lpad(to_hex(CAST(:n AS BIGINT) * 4096 + 0), 16, '0'), 12)), " +
 		"(17 + CAST(:n AS BIGINT) * 1000), E'it''s 5\\x3a30');\ncommit;\n"
 	if got != want {
+		t.Errorf("the script is\n%swant\n%s", got, want)
+	}
+}
+
+// TestScript_Choice has transactions that differ in a number, which the log has quoted, and in a text.
+func TestScript_Choice(t *testing.T) {
+	replays := make([]*sqltrace.Replay, 2)
+	for i := range replays {
+		const begin = "71|LOG:  execute a: begin\n71|LOG:  execute b: INSERT INTO keys VALUES ($1, $2)\n"
+		recorded, err := sqltrace.ReadPostgres(begin + fmt.Sprintf(
+			"71|DETAIL:  parameters: $1 = '%d', $2 = 'account %d'\n71|LOG:  execute c: commit\n", 7+i, i))
+		must.NoError(t, err)
+		replays[i], err = sqltrace.NewReplay(recorded[0], recorded[0], recorded[:1])
+		must.NoError(t, err)
+	}
+	got, err := sqltrace.Script(replays)
+	must.NoError(t, err)
+	const want = "CASE CAST(:a AS BIGINT) WHEN 1 THEN 7 WHEN 2 THEN 8 END, " +
+		"CASE CAST(:a AS BIGINT) WHEN 1 THEN E'account 0' WHEN 2 THEN E'account 1' END"
+	if !strings.Contains(got, want) {
 		t.Errorf("the script is\n%swant\n%s", got, want)
 	}
 }
