@@ -8,6 +8,7 @@ import (
 )
 
 // Orders, ledger entries and idempotency keys are found by the number of their tenant, which is short in an index.
+// The account is the first argument of a statement with one of these conditions, and the environment the second.
 const (
 	ofTenant     = "tenant = (SELECT tenant FROM balances WHERE account_id = $1 AND environment = $2)"
 	ofLiveTenant = "tenant = (SELECT tenant FROM balances WHERE account_id = $1 AND environment = 'live')"
