@@ -10,9 +10,10 @@ import (
 // Orders, ledger entries and idempotency keys are found by the number of their tenant, which is short in an index.
 // The account is the first argument of a statement with one of these conditions, and the environment the second.
 const (
-	ofTenant     = "tenant = (SELECT tenant FROM balances WHERE account_id = $1 AND environment = $2)"
-	ofLiveTenant = "tenant = (SELECT tenant FROM balances WHERE account_id = $1 AND environment = 'live')"
-	ofTestTenant = "tenant = (SELECT tenant FROM balances WHERE account_id = $1 AND environment = 'test')"
+	numberOf     = "SELECT tenant FROM balances WHERE account_id = $1 AND environment = "
+	ofTenant     = "tenant = (" + numberOf + "$2)"
+	ofLiveTenant = "tenant = (" + numberOf + "'live')"
+	ofTestTenant = "tenant = (" + numberOf + "'test')"
 	ofAccount    = "tenant IN (SELECT tenant FROM balances WHERE account_id = $1)"
 )
 
@@ -31,8 +32,7 @@ func (t *Tx) insertBalance(tenant access.Tenant) error {
 
 // tenantNumber returns the number of a tenant.
 func (q Queries) tenantNumber(ctx context.Context, tenant access.Tenant) (int64, error) {
-	return db.Value[int64](ctx, q.db, "SELECT tenant FROM balances WHERE account_id = $1 AND environment = $2",
-		tenant.AccountID, string(tenant.Environment))
+	return db.Value[int64](ctx, q.db, numberOf+"$2", tenant.AccountID, string(tenant.Environment))
 }
 
 // tenantNumber is that of Queries, which never changes: it is read once.
