@@ -186,6 +186,7 @@ type SealedColumn struct{ table, id, sealed string }
 var (
 	KeptKeys        = SealedColumn{"sealed_keys", "id", "sealed"}
 	EndpointSecrets = SealedColumn{"webhook_endpoints", "id", "sealed_secret"}
+	PreviousSecrets = SealedColumn{"webhook_endpoints", "id", "sealed_previous"}
 	FactorSecrets   = SealedColumn{"totp", "user_id", "sealed_secret"}
 	MailContents    = SealedColumn{"mails", "id", "sealed"}
 )

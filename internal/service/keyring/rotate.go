@@ -19,6 +19,7 @@ var sealedPlaces = []struct {
 }{
 	{store.KeptKeys, keyContext},
 	{store.EndpointSecrets, func(id string) string { return id }},
+	{store.PreviousSecrets, func(id string) string { return id }},
 	{store.FactorSecrets, signin.TOTPContext},
 	{store.MailContents, MailContext},
 }
