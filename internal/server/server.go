@@ -171,6 +171,20 @@ func (s *Server) addWorkers(ctx context.Context, staging *media.Staging) error {
 		return err
 	}
 	app.wake = sender.Wake
+	tell := app.changed
+	app.changed = func(c service.Change) {
+		if c == service.EndpointChange || c == service.KeyChange {
+			sender.ForgetEndpoints()
+		}
+		tell(c)
+	}
+	if s.changes != nil {
+		s.changes.heard[service.EndpointChange] = sender.ForgetEndpoints
+		s.changes.heard[service.KeyChange] = func() {
+			app.Service.ForgetKeys()
+			sender.ForgetEndpoints()
+		}
+	}
 	s.workers = append(s.workers, sender)
 	return s.addMail(ctx)
 }

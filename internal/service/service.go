@@ -48,6 +48,9 @@ type Config struct {
 	// SecretOverlap is how long deliveries are signed with the previous secret as well after a rotation.
 	SecretOverlap time.Duration
 
+	// EventAge is how long events can be read; 0: as long as they are stored.
+	EventAge time.Duration
+
 	// OnDeliveries is called after a transaction that has put deliveries into the outbox; nil is allowed.
 	OnDeliveries func()
 
@@ -80,6 +83,9 @@ const (
 	KeyChange     Change = "keys"    // an API key was changed or revoked
 	DeskChange    Change = "desk"    // orders were moved at the pages of the desk
 	MailChange    Change = "mail"    // mail was queued
+
+	// EndpointChange: a webhook endpoint was paused, let go on or deleted, or has another secret.
+	EndpointChange Change = "endpoints"
 )
 
 // Limits are caps that an operator sets; zero is no cap.
@@ -114,6 +120,7 @@ type Service struct {
 	log           *slog.Logger
 	testDelay     time.Duration
 	secretOverlap time.Duration
+	eventAge      time.Duration
 	onDeliveries  func()
 	onPhotos      func(accountID string, names []string)
 	onMail        func()
@@ -143,7 +150,7 @@ func New(c Config) *Service {
 	s := &Service{
 		store: c.Store, media: c.Media, secrets: c.Secrets, guard: c.Guard, clock: c.Now, log: c.Log, limits: c.Limits,
 		mediaURLs: c.MediaURLs, publicURL: strings.TrimSuffix(c.PublicURL, "/"),
-		testDelay: c.TestEventDelay, secretOverlap: c.SecretOverlap,
+		testDelay: c.TestEventDelay, secretOverlap: c.SecretOverlap, eventAge: c.EventAge,
 		onDeliveries: c.OnDeliveries, onPhotos: c.OnPhotos, onMail: c.OnMail, onChange: c.OnChange,
 		signers:  newSigners(c.Secrets),
 		keys:     ttlcache.New[access.SecretSum, *access.Key](cmp.Or(c.KeyLife, keyCacheLife), keyCacheSize),

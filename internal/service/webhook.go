@@ -186,6 +186,7 @@ func (s *Service) DeleteEndpoint(ctx context.Context, actor access.Actor, id str
 		return errors.Join(tx.DeleteEndpoint(e.APIKeyID, e.ID, s.now()),
 			s.record(tx, actor, endpointEvent(audit.WebhookDeleted, e, nil)))
 	})
+	s.onChange(EndpointChange)
 	return orNotFound(err, webhook.NotFound)
 }
 
@@ -210,6 +211,7 @@ func (s *Service) RotateSecret(
 	if err != nil {
 		return nil, "", orNotFound(err, webhook.NotFound)
 	}
+	s.onChange(EndpointChange)
 	e.Rotation = &webhook.Rotation{At: now, SealedPrevious: e.SealedSecret, PreviousUntil: until}
 	e.SealedSecret = sealed
 	return e, signingSecret, nil
@@ -240,6 +242,7 @@ func (s *Service) PauseEndpoint(
 	if err != nil {
 		return nil, err
 	}
+	s.onChange(EndpointChange)
 	s.onDeliveries()
 	return s.Endpoint(ctx, actor, id)
 }

@@ -100,6 +100,61 @@ func TestPausedEndpoint(t *testing.T) {
 	})
 }
 
+// TestForgetEndpoints checks that a change of an endpoint holds for the next delivery, however lately it was looked up.
+func TestForgetEndpoints(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		r := newReceiver(t, w.clock, func(http.ResponseWriter, *http.Request) {})
+		s := w.start(r, nil)
+		rotated, paused, deleted := w.endpoint(r.URL+"/rotated"), w.endpoint(r.URL+"/paused"), w.endpoint(r.URL+"/deleted")
+		w.queue(1, rotated, paused, deleted)
+		s.Wake()
+		eventually(t, "the first deliveries", func() bool { return w.pending() == 0 })
+		const before = "the secret before"
+		rotate := func(tx *store.Tx, secret string) error {
+			now := w.clock.Now()
+			return tx.RotateSecret(rotated.APIKeyID, rotated.ID, w.Secrets.Seal(secret, rotated.ID), now, now.Add(time.Hour))
+		}
+		w.Update(func(tx *store.Tx) error {
+			return errors.Join(
+				rotate(tx, before), rotate(tx, outbox.Secret), // which the receiver knows
+				changed(tx.PauseEndpoint(paused.APIKeyID, paused.ID, w.clock.Now())),
+				tx.DeleteEndpoint(deleted.APIKeyID, deleted.ID, w.clock.Now()),
+			)
+		})
+		s.ForgetEndpoints()
+		w.queue(1, rotated, paused)
+		n := r.count()
+		s.Wake()
+		eventually(t, "the delivery to the rotated endpoint", func() bool { return w.pending() == 1 })
+		got := r.all()[n:]
+		if len(got) != 1 || got[0].path != "/rotated" {
+			t.Fatalf("received %+v", got)
+		}
+		timestamp, err := strconv.ParseInt(got[0].header.Get("X-LG-Timestamp"), 10, 64)
+		want := webhook.NewSigner(before).Sign(timestamp, []byte(got[0].body))
+		if signature := got[0].header.Get("X-LG-Signature-Previous"); err != nil || signature != want {
+			t.Errorf("the signature with the previous secret is %q, want %q (%v)", signature, want, err)
+		}
+	})
+}
+
+// TestExpiredPrevious checks that a secret which is not used any more stops nothing, whoever can read it.
+func TestExpiredPrevious(t *testing.T) {
+	w := sqliteWorld(t)
+	r := newReceiver(t, w.clock, nil)
+	e := w.endpoint(r.URL)
+	sealed := e.SealedSecret
+	w.Update(func(tx *store.Tx) error {
+		return errors.Join(
+			tx.RotateSecret(e.APIKeyID, e.ID, "of another key", w.clock.Now(), w.clock.Now()),
+			tx.RotateSecret(e.APIKeyID, e.ID, sealed, w.clock.Now(), w.clock.Now()),
+		)
+	})
+	w.start(r, nil)
+	w.queue(1, e)
+	eventually(t, "the delivery", func() bool { return w.pending() == 0 && r.count() == 1 })
+}
+
 // TestResumedTwice checks that going on does not give more attempts to an endpoint that was not paused.
 func TestResumedTwice(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {

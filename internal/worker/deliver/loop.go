@@ -48,6 +48,7 @@ type loop struct {
 	mu        sync.Mutex // of what follows
 	closed    bool       // what happens from now on changes nothing
 	scheduler *scheduler
+	forgot    int64 // of the sender's forgotten, how many are done
 	timer     *time.Timer
 	timerAt   time.Time // when it fires
 	reader
@@ -181,11 +182,20 @@ func (l *loop) nextJob() (job, bool) {
 	if l.stopping() {
 		return job{}, false
 	}
+	l.forgetEndpoints()
 	queue, d := l.scheduler.start(l.Now())
 	if d == nil {
 		return job{}, false
 	}
 	return job{queue, queue.target, d}, true
+}
+
+// forgetEndpoints does what ForgetEndpoints was called for since the last time.
+func (l *loop) forgetEndpoints() {
+	if n := l.forgotten.Load(); n != l.forgot {
+		l.forgot = n
+		l.scheduler.forgetEndpoints()
+	}
 }
 
 // attempt makes an attempt, and then further ones, until the loop ends. It is called without the lock.

@@ -11,7 +11,7 @@ const (
 	slowAfter = time.Second
 
 	// maxCheckAge is how old the last lookup of an endpoint may be when an attempt starts: for this long after its
-	// deletion, an endpoint may still receive deliveries.
+	// deletion, an endpoint may still receive deliveries from a node that has not heard of it.
 	maxCheckAge = time.Second
 )
 

@@ -48,6 +48,7 @@ func (l *loop) read(start time.Time) {
 		return
 	}
 	now := l.Now()
+	l.forgetEndpoints()
 	l.scheduler.releaseStuck(now)
 	if wanted := l.scheduler.nextReads(now, l.mine); len(wanted) > 0 {
 		l.fetch(wanted, now)
@@ -188,6 +189,7 @@ type (
 		cursor     store.Place
 		limit      int               // 0: only look up the endpoint
 		known      *webhook.Endpoint // if looked up recently; nil: look it up
+		forgot     int64             // of the loop, at the request
 		leaseUntil time.Time
 		renew      bool // renew the lease
 	}
@@ -204,7 +206,8 @@ func (l *loop) fetch(wanted map[*endpointQueue]int, now time.Time) {
 	for queue, n := range wanted {
 		r := request{
 			queue: queue, endpointID: queue.endpointID, cursor: queue.cursor, limit: n, leaseUntil: queue.leaseUntil,
-			renew: !queue.leaseUntil.After(now.Add(l.scheduler.minLease + leaseMargin/4)),
+			forgot: l.forgot,
+			renew:  !queue.leaseUntil.After(now.Add(l.scheduler.minLease + leaseMargin/4)),
 		}
 		if queue.target != nil && now.Sub(queue.checkedAt) < maxCheckAge/4 {
 			r.known = queue.target.Endpoint
@@ -232,7 +235,7 @@ func (l *loop) fetch(wanted map[*endpointQueue]int, now time.Time) {
 func (l *loop) apply(r request, got fetched, now time.Time) {
 	queue := r.queue
 	queue.leaseUntil = got.leaseUntil
-	if r.known == nil {
+	if r.known == nil && r.forgot == l.forgotten.Load() { // else it may have been read before the change
 		queue.checkedAt = now
 	}
 	if got.endpoint == nil { // deleted, or leased by another node

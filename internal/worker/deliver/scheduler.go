@@ -114,6 +114,13 @@ func (s *scheduler) enqueue(q *endpointQueue) {
 	}
 }
 
+// forgetEndpoints lets no attempt start before its endpoint was looked up again.
+func (s *scheduler) forgetEndpoints() {
+	for _, q := range s.queues {
+		q.checkedAt = time.Time{}
+	}
+}
+
 func (s *scheduler) forgetIdle() {
 	for id, q := range s.queues {
 		if !q.waiting && len(q.held) == 0 {

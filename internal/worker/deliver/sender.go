@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -65,6 +66,7 @@ type Sender struct {
 	metrics   *metrics
 	wake      chan struct{}
 	announcer *Announcer
+	forgotten atomic.Int64 // how often ForgetEndpoints was called
 
 	done        *liveness.Mark
 	presence    presence
@@ -133,6 +135,13 @@ func (s *Sender) Progress() (age, limit time.Duration) { return s.done.Age(), li
 func (s *Sender) Wake() {
 	notify(s.wake)
 	s.announcer.Wake()
+}
+
+// ForgetEndpoints has every endpoint read from the database again before the next attempt on it: one was paused or
+// deleted, or has another secret. It does not block.
+func (s *Sender) ForgetEndpoints() {
+	s.forgotten.Add(1)
+	notify(s.wake)
 }
 
 func notify(c chan<- struct{}) {

@@ -97,13 +97,13 @@ func parseToken(contentType string, body []byte) (value, expires string, ok bool
 	return form.Get("access_token"), form.Get("expires_in"), err == nil
 }
 
-// lifetime reads expires_in: seconds, as a whole number or not. What tells no time in the future is unknown.
+// lifetime reads expires_in: seconds, as a whole number or not. A token that has none left is for one delivery.
 func lifetime(expires string) time.Duration {
 	seconds, err := strconv.ParseFloat(strings.TrimSpace(expires), 64)
-	if err != nil || math.IsNaN(seconds) || math.IsInf(seconds, 0) || seconds <= 0 {
+	if err != nil || math.IsNaN(seconds) || math.IsInf(seconds, 0) {
 		return unknownLifetime
 	}
-	return time.Duration(min(seconds, math.MaxInt32) * float64(time.Second))
+	return time.Duration(max(0, min(seconds, math.MaxInt32)) * float64(time.Second))
 }
 
 // sendable reports whether the token is visible ASCII.

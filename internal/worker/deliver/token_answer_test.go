@@ -163,8 +163,6 @@ func TestTokenLifetime(t *testing.T) {
 		"FractionText":   {"application/json", `{"access_token":"TF","expires_in":"3600.5"}`, 59*time.Minute + time.Second/2},
 		"EmptyText":      {"application/json", `{"access_token":"TF","expires_in":""}`, unknown},
 		"OtherText":      {"application/json", `{"access_token":"TF","expires_in":"soon"}`, unknown},
-		"Zero":           {"application/json", `{"access_token":"TF","expires_in":0}`, unknown},
-		"Negative":       {"application/json", `{"access_token":"TF","expires_in":-5}`, unknown},
 		"Null":           {"application/json", `{"access_token":"TF","expires_in":null}`, unknown},
 		"Object":         {"application/json", `{"access_token":"TF","expires_in":{"s":3600}}`, unknown},
 		"TooLarge":       {"application/json", `{"access_token":"TF","expires_in":1e999}`, unknown},
@@ -200,6 +198,24 @@ func TestTokenLifetime(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestTokenLifetime_None checks that a token which has expired when it is given is not used twice.
+func TestTokenLifetime_None(t *testing.T) {
+	for _, expires := range []string{"0", "-5", `"0"`, "0.0"} {
+		w, a := sqliteWorld(t), newAuthority(t)
+		a.before = say(200, "application/json", `{"access_token":"TF","expires_in":`+expires+`}`)
+		s := w.sender(newReceiver(t, w.clock, nil), nil)
+		e := w.Endpoint("https://receiver.example/", a.oauth())
+		for fetched := range int64(3) {
+			if token, err := s.http.tokens.get(t.Context(), e, outbox.Secret); token != "TF" || err != nil {
+				t.Fatalf("token %q, %v", token, err)
+			}
+			if n := a.requests.Load(); n != fetched+1 {
+				t.Errorf("expires_in %s: %d requests for %d deliveries", expires, n, fetched+1)
+			}
+		}
 	}
 }
 
