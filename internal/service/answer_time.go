@@ -171,7 +171,7 @@ func (s *Service) capacityCheck(ctx context.Context, d *checkedDraft, tenant acc
 		if availableOffer(offers, t.Code) != nil {
 			return nil
 		}
-		return answerTimeUnavailable(offers, t.Code)
+		return answerTimeUnavailable(offers, d.AnswerTime)
 	}
 }
 

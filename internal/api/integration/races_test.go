@@ -81,6 +81,32 @@ func TestCapacity_Race(t *testing.T) {
 	})
 }
 
+// TestCapacity_RaceForTheDefault creates orders at once that leave the answer time open: who comes too late for the
+// default gets the slowest.
+func TestCapacity_RaceForTheDefault(t *testing.T) {
+	const room = 2
+	document := strings.Replace(string(catalogWithRoom(room)), "    default: true\n", "", 1)
+	document = strings.Replace(document, "code: 60\n", "code: 60\n    default: true\n", 1)
+	integrationtest.EachWith(t, integrationtest.Options{Catalog: []byte(document)}, func(t *testing.T, w *world) {
+		t.Run("AllAreMade", func(t *testing.T) {
+			clients := make([]*client, 4)
+			bodies := make([]obj, 4)
+			for i := range clients {
+				clients[i] = w.Live(t)
+				bodies[i] = clients[i].Bag(t)
+			}
+			statuses := parallel(16, func(i int) int { return clients[i%4].Post(t, "/orders", bodies[i%4]).Status })
+			if made := count(statuses, 201); made != 16 {
+				t.Errorf("%d orders were made: %v", made, statuses)
+			}
+			fast := rows(t, w, "SELECT COUNT(*) FROM orders WHERE answer_time = 60")
+			if fast[0][0] != fmt.Sprint(room) {
+				t.Errorf("%s orders have the default answer time", fast[0][0])
+			}
+		})
+	})
+}
+
 // TestWebhooks_Race registers endpoints at once: never more than ten, never one URL twice.
 func TestWebhooks_Race(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
