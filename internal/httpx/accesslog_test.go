@@ -78,5 +78,8 @@ func TestLoggedPath(t *testing.T) {
 		"/capture%2FSECRET":                   "/-",
 		"/capture":                            "/capture",
 		"/v1/integrations/capture_links/some": "/v1/integrations/capture_links/some",
+
+		"/v1/integrations/orders/capture/update_photos": "/v1/integrations/orders/capture/update_photos",
+		"/v1/integrations/orders/photo-capture%2F123":   "/v1/integrations/orders/photo-capture%2F123",
 	})
 }

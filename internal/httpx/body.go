@@ -9,8 +9,9 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 )
 
-// maxDrain is how much of a refused body is read and thrown away.
-const maxDrain = 4 * MaxBody
+// maxDrain is how much of the body of a refused request is read and thrown away: a photo of the size that most services
+// allow, and more.
+const maxDrain = 16 * MaxBody
 
 // ReadBody returns the bytes of a JSON body, at most MaxBody of them. The declared content type must be JSON in UTF-8
 // or absent; whether the bytes are JSON is ParseObject's to say. Every failure is the client's: a bad-request fault.
@@ -18,12 +19,7 @@ func ReadBody(r *http.Request) ([]byte, error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil, checkContentType(r.Header["Content-Type"])
 	}
-	body, err := readBody(r)
-	if err != nil {
-		drain(r)
-		return nil, err
-	}
-	return body, nil
+	return readBody(r)
 }
 
 // ReadObject returns the JSON object that is the body.
@@ -65,11 +61,11 @@ func readBody(r *http.Request) ([]byte, error) {
 	}
 }
 
-// drain reads what a client is still sending of a refused body, within reason: many clients look for the answer only
+// drain reads what a client is still sending with a refused request, within reason: many clients look for the answer only
 // after they have sent everything, and a connection closed before that loses it. A client that waits for
 // 100 Continue has not begun to send.
 func drain(r *http.Request) {
-	if r.Header.Get("Expect") == "" {
+	if r.Body != nil && r.Header.Get("Expect") == "" {
 		_, _ = io.CopyN(io.Discard, r.Body, maxDrain)
 	}
 }

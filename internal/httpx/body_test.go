@@ -81,23 +81,6 @@ func TestReadBody(t *testing.T) {
 			}
 		}
 	})
-	t.Run("RefusedBodyIsRead", func(t *testing.T) {
-		for name, tt := range map[string]struct {
-			size, left int
-			expect     string
-		}{
-			"Ordinary": {2 * MaxBody, 0, ""},
-			"Huge":     {8 * MaxBody, 8*MaxBody - maxDrain, ""},
-			"Waiting":  {2 * MaxBody, 2 * MaxBody, "100-continue"},
-		} {
-			body := bytes.NewReader(make([]byte, tt.size))
-			r := post(t, body)
-			r.Header.Set("Expect", tt.expect)
-			if _, err := ReadBody(r); fault.CodeOf(err) != fault.CodeBadRequest || body.Len() != tt.left {
-				t.Errorf("%s: %v, %d bytes left", name, err, body.Len())
-			}
-		}
-	})
 	t.Run("NoBody", func(t *testing.T) {
 		if body, err := ReadBody(post(t, http.NoBody)); err != nil || len(body) != 0 {
 			t.Errorf("got %q, %v", body, err)
@@ -119,4 +102,26 @@ func TestReadBody(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestFail_BodyIsRead: many clients look for the answer only after they have sent everything.
+func TestFail_BodyIsRead(t *testing.T) {
+	p, _ := testResponder()
+	for name, tt := range map[string]struct {
+		size, left int
+		expect     string
+	}{
+		"Ordinary": {2 * MaxBody, 0, ""},
+		"Huge":     {maxDrain + MaxBody, MaxBody, ""},
+		"Waiting":  {2 * MaxBody, 2 * MaxBody, "100-continue"},
+	} {
+		body := bytes.NewReader(make([]byte, tt.size))
+		r := post(t, body)
+		r.Header.Set("Expect", tt.expect)
+		w := httptest.NewRecorder()
+		p.Fail(Record(w), r, fault.BadRequest("No."))
+		if w.Code != http.StatusBadRequest || body.Len() != tt.left {
+			t.Errorf("%s: %d, %d bytes left", name, w.Code, body.Len())
+		}
+	}
 }

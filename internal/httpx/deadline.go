@@ -15,6 +15,9 @@ const minUploadRate = 16 << 10
 func LimitBodies(timeout time.Duration, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body != nil && r.Body != http.NoBody {
+			// Not the request of net/http, which looks at its body after the answer: it does not wait for one whose client
+			// waits for 100 Continue, and gives a client that still sends the time to read the answer.
+			r = r.WithContext(r.Context())
 			b := &limitedBody{ReadCloser: r.Body, conn: http.NewResponseController(w), deadline: time.Now().Add(timeout)}
 			b.setDeadline(b.deadline)
 			r.Body = b

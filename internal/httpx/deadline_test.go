@@ -81,6 +81,22 @@ func TestLimitBodies(t *testing.T) {
 			t.Errorf("%q after %v", answer, time.Since(began))
 		}
 	})
+	t.Run("WaitsForContinue", func(t *testing.T) { // it is answered before it has sent anything
+		s := httptest.NewServer(LimitBodies(time.Hour, http.NotFoundHandler()))
+		t.Cleanup(s.Close)
+		conn, err := net.Dial("tcp", s.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprint(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2000000\r\nExpect: 100-continue\r\n\r\n")
+		if answer, err := bufio.NewReader(conn).ReadString('\n'); strings.TrimSpace(answer) != "HTTP/1.1 404 Not Found" {
+			t.Errorf("%q, %v", answer, err)
+		}
+	})
 	t.Run("LongAnswer", func(t *testing.T) {
 		long := func(w http.ResponseWriter, r *http.Request) {
 			readAll(w, r)

@@ -30,6 +30,10 @@ type VectorConn interface {
 	net.Conn
 	io.ReaderFrom
 	WriteBuffers(parts *net.Buffers) (int64, error)
+
+	// CloseWrite tells the client that the answer has ended, before the connection is closed while it still sends:
+	// net/http asks for it.
+	CloseWrite() error
 }
 
 type tcpConn struct{ *net.TCPConn }

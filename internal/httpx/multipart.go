@@ -35,6 +35,7 @@ var (
 	errNoFinalBoundary = errors.New("the final boundary is missing")
 	errNoNewPart       = errors.New("a boundary is followed by more in its line")
 	errHeaderTooLarge  = errors.New("the header of a part is too large")
+	errNoName          = errors.New("the Content-Disposition of a part cannot be read")
 	errTooManyParts    = fmt.Errorf("there are more than %d parts", maxParts)
 )
 
@@ -99,12 +100,26 @@ func (m *Multipart) NextPart() (*Part, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !named(header.Get("Content-Disposition")) {
+		return nil, errNoName
+	}
 	m.content = newContent(m)
 	part := &Part{Reader: m.content, names: multipart.Part{Header: header}}
 	if strings.EqualFold(header.Get("Content-Transfer-Encoding"), "quoted-printable") {
 		part.Reader = quotedprintable.NewReader(part.Reader)
 	}
 	return part, nil
+}
+
+// named reports whether the names that a part has can be read. One whose names are lost would look like a field without
+// a name, and a photo would be passed over in silence.
+func named(disposition string) bool {
+	if disposition == "" {
+		return true
+	}
+	_, params, err := mime.ParseMediaType(disposition)
+	_, read := params["filename"]
+	return err == nil && (read || !strings.Contains(strings.ToLower(disposition), "filename*"))
 }
 
 // delimit reads on until after the line of the next boundary.

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/assayhq/assay/internal/httpx"
 )
 
@@ -68,13 +70,17 @@ func newConnections(limit, perAddress int, trusted []netip.Prefix, log *slog.Log
 	}
 }
 
-// addressOf returns what is counted as one client: an IPv4 address, or the network of an IPv6 host.
+// addressOf returns the address of the other end.
 func addressOf(c net.Conn) netip.Addr {
 	end, err := netip.ParseAddrPort(c.RemoteAddr().String())
 	if err != nil {
 		return netip.Addr{}
 	}
-	a := end.Addr().Unmap().WithZone("")
+	return end.Addr().Unmap().WithZone("")
+}
+
+// clientOf returns what is counted as one client: an IPv4 address, or the network of an IPv6 host.
+func clientOf(a netip.Addr) netip.Addr {
 	if a.Is6() {
 		if network, err := a.Prefix(64); err == nil {
 			return network.Addr()
@@ -84,8 +90,9 @@ func addressOf(c net.Conn) netip.Addr {
 }
 
 // take counts a connection, or returns why it is too many.
-func (c *connections) take(from netip.Addr) (reason string) {
-	proxy := slices.ContainsFunc(c.trusted, func(n netip.Prefix) bool { return n.Contains(from) })
+func (c *connections) take(address netip.Addr) (reason string) {
+	proxy := slices.ContainsFunc(c.trusted, func(n netip.Prefix) bool { return n.Contains(address) })
+	from := clientOf(address)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -107,7 +114,8 @@ func (c *connections) take(from netip.Addr) (reason string) {
 	return reason
 }
 
-func (c *connections) release(from netip.Addr) {
+func (c *connections) release(address netip.Addr) {
+	from := clientOf(address)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.open--
@@ -140,11 +148,11 @@ func (l *listener) Accept() (net.Conn, error) {
 }
 
 const refusal = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json; charset=utf-8\r\n" +
-	"Retry-After: 5\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s"
+	"Retry-After: 5\r\nX-Request-Id: %s\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s"
 
 const refusalBody = `{"statusCode":503,"code":"service-unavailable",` +
 	`"message":"There are too many connections. Try again shortly.","details":{},` +
-	`"timestamp":"%s","path":"","request_id":""}`
+	`"timestamp":"%s","path":"","request_id":"%s"}`
 
 // refuse tells the client to come back later where that is possible, and closes the connection.
 func (l *listener) refuse(c net.Conn) {
@@ -161,8 +169,9 @@ func (l *listener) refuse(c net.Conn) {
 			return
 		}
 		_ = c.SetDeadline(time.Now().Add(time.Second))
-		body := fmt.Sprintf(refusalBody, time.Now().UTC().Format("2006-01-02T15:04:05.000Z"))
-		if _, err := fmt.Fprintf(c, refusal, len(body), body); err != nil {
+		id := uuid.New()
+		body := fmt.Sprintf(refusalBody, time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), id)
+		if _, err := fmt.Fprintf(c, refusal, id, len(body), body); err != nil {
 			return
 		}
 		if t, ok := c.(*net.TCPConn); ok { // what the client has sent is read, else closing takes the answer back
@@ -234,6 +243,14 @@ func (c *progressConn) WriteBuffers(parts *net.Buffers) (written int64, err erro
 		return parts.WriteTo(tcp)
 	}
 	return parts.WriteTo(struct{ io.Writer }{c})
+}
+
+// CloseWrite ends what is written, where the connection can.
+func (c *progressConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
 }
 
 // ReadFrom copies a file part by part in the kernel, and anything else by Write.

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -15,6 +16,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/assayhq/assay/internal/testkit/expect"
 )
@@ -238,8 +241,10 @@ func TestConnectionLimits(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				id := resp.Header.Get("X-Request-Id")
 				if resp.StatusCode == http.StatusServiceUnavailable &&
-					(resp.Header.Get("Retry-After") == "" || !bytes.Contains(body, []byte(`"code":"service-unavailable"`))) {
+					(resp.Header.Get("Retry-After") == "" || !bytes.Contains(body, []byte(`"code":"service-unavailable"`)) ||
+						uuid.Validate(id) != nil || !bytes.Contains(body, []byte(`"request_id":"`+id+`"`))) {
 					t.Errorf("refused with %v %s", resp.Header, body)
 				}
 				return resp.StatusCode
@@ -288,11 +293,52 @@ func TestConnectionLimit_Descriptors(t *testing.T) {
 }
 
 func TestAddressOf(t *testing.T) {
-	counted := func(remote string) string { return addressOf(remoteConn{remote: remote}).String() }
+	counted := func(remote string) string { return clientOf(addressOf(remoteConn{remote: remote})).String() }
 	expect.Results(t, counted, map[string]string{
 		"192.0.2.7:1": "192.0.2.7", "[::ffff:192.0.2.7]:1": "192.0.2.7", "[2001:db8::1:2:3:4]:1": "2001:db8::",
 		"[fe80::1%lo]:1": "fe80::",
 	})
+}
+
+// TestRefusedUpload: a client that still sends gets the whole answer and its end, not a reset in the middle.
+func TestRefusedUpload(t *testing.T) {
+	for _, secure := range []bool{false, true} {
+		address := serveSlowly(t, noLimits(), secure, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Connection", "close")
+			w.WriteHeader(http.StatusTooManyRequests)
+		})
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		if err := c.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		if secure {
+			c = tls.Client(c, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // its own
+		}
+		fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2000000\r\n\r\n%s", make([]byte, 500_000))
+		answer, err := io.ReadAll(c)
+		if err != nil || !bytes.HasPrefix(answer, []byte("HTTP/1.1 429 ")) {
+			t.Errorf("with TLS %v: %q, %v", secure, answer, err)
+		}
+	}
+}
+
+// TestTrustedProxies_IPv6: a proxy is known by its address, not by the network that a client counts as.
+func TestTrustedProxies_IPv6(t *testing.T) {
+	proxy, other := netip.MustParseAddr("2001:db8::7"), netip.MustParseAddr("2001:db8::8")
+	limits := newConnections(10, 1, []netip.Prefix{netip.PrefixFrom(proxy, 128)}, slog.New(slog.DiscardHandler))
+	for range 3 {
+		expect.Equal(t, "from the proxy", limits.take(proxy), "")
+	}
+	expect.Equal(t, "from its network", limits.take(other), tooManyFromAddress)
+	for range 3 {
+		limits.release(proxy)
+	}
+	expect.Equal(t, "after all have ended", limits.take(other), "")
+	expect.Equal(t, "one more", limits.take(other), tooManyFromAddress)
 }
 
 type remoteConn struct {
