@@ -25,17 +25,16 @@ func importCatalog(ctx context.Context, inv *invocation) error {
 	if err != nil {
 		return err
 	}
-	doc, err := catalog.Parse(document)
-	if err != nil {
-		return inv.refusedCatalog(err)
-	}
 	apply := func(app *server.App) error { return applyCatalog(ctx, inv, app, document) }
 	err = inv.open(ctx, apply)
-	if !errors.Is(err, server.ErrNoInstallation) || inv.dryRun {
+	if !errors.Is(err, server.ErrNoInstallation) {
 		return err
 	}
-	if err := doc.CheckAccounts(nil); err != nil { // a new installation has none
+	if _, err := catalog.ParseFor(document, nil); err != nil { // a new installation has no accounts
 		return inv.refusedCatalog(err)
+	}
+	if inv.dryRun {
+		return err
 	}
 	inv.begins = true
 	return inv.open(ctx, apply)

@@ -57,15 +57,12 @@ func (s *Service) RefreshCatalog(ctx context.Context) error {
 // PlanCatalogImport checks a document as a whole and returns what importing it would change.
 func (s *Service) PlanCatalogImport(ctx context.Context, document []byte) (*catalog.Document, []catalog.Change, error) {
 	progress.Step(ctx, "step 1 of 3, checking the document")
-	doc, err := catalog.Parse(document)
-	if err != nil {
-		return nil, nil, err
-	}
 	accounts, err := s.store.AccountIDs(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := doc.CheckAccounts(accounts); err != nil {
+	doc, err := catalog.ParseFor(document, accounts)
+	if err != nil {
 		return nil, nil, err
 	}
 	progress.Step(ctx, "step 2 of 3, comparing it with the current catalog")

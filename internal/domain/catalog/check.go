@@ -26,6 +26,16 @@ func (p *parser) check() {
 	p.checkDefaults()
 }
 
+// checkAccounts reports every account price whose account does not exist.
+func (p *parser) checkAccounts(accounts map[string]string) {
+	for i, o := range p.priceAt {
+		name := p.doc.AccountPrices[i].Account
+		if _, ok := accounts[name]; !ok && name != "" {
+			o.get("account").problem("there is no account named %s", quote(name))
+		}
+	}
+}
+
 // definitions are the entries by code. Of duplicates, the first counts.
 type definitions struct {
 	categories map[string]bool

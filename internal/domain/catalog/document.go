@@ -9,7 +9,6 @@ package catalog
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -105,8 +104,6 @@ type AccountPrice struct {
 	Account string // its name
 	Code    int
 	Price   int64
-
-	line int
 }
 
 // Reason is a coded reason for an outcome.
@@ -155,27 +152,6 @@ func (d *Document) WithoutAccount(name string) (without *Document, prices int) {
 		return p.Account == name
 	})
 	return &c, len(d.AccountPrices) - len(c.AccountPrices)
-}
-
-// CheckAccounts reports every account price whose account does not exist, as a *DocumentError. The map from account
-// name to account id is that of NewSnapshot. It is separate from Parse because a document does not know the
-// accounts.
-func (d *Document) CheckAccounts(accounts map[string]string) error {
-	var problems []Problem
-	for i, p := range d.AccountPrices {
-		if _, ok := accounts[p.Account]; ok {
-			continue
-		}
-		if len(problems) == maxProblems {
-			problems = append(problems, tooManyProblems(p.line))
-			break
-		}
-		problems = append(problems, Problem{
-			Line: p.line, Path: fmt.Sprintf("account_prices[%d].account", i),
-			Message: fmt.Sprintf("there is no account named %s", quote(p.Account)),
-		})
-	}
-	return documentError(problems)
 }
 
 // Draft is an uploaded catalog that is not imported yet.

@@ -22,8 +22,16 @@ var sectionKeys = []string{
 var outcomes = []string{"authentic", "fake", "unable-to-verify"}
 
 // Parse reads a catalog document, YAML or JSON. Its error is a *DocumentError with every broken rule. Whether the
-// accounts in account_prices exist is checked by CheckAccounts.
-func Parse(data []byte) (*Document, error) {
+// accounts in account_prices exist it does not know: ParseFor does.
+func Parse(data []byte) (*Document, error) { return read(data, func(*parser) {}) }
+
+// ParseFor is Parse for an installation with these accounts, a map from account name to account id as that of
+// NewSnapshot: a price for any other account is a broken rule as well.
+func ParseFor(data []byte, accounts map[string]string) (*Document, error) {
+	return read(data, func(p *parser) { p.checkAccounts(accounts) })
+}
+
+func read(data []byte, checkMore func(*parser)) (*Document, error) {
 	root, problems := source(data)
 	if problems != nil {
 		return nil, documentError(problems)
@@ -56,6 +64,7 @@ func Parse(data []byte) (*Document, error) {
 	if !r.stopped {
 		p.check()
 	}
+	checkMore(p)
 	if len(r.problems) == 0 {
 		p.checkSize(top, len(data))
 	}
@@ -310,7 +319,7 @@ func (p *parser) accountPrices(c cursor) {
 	once := unique[key]{}
 	for _, o := range p.entries(c, "account", "code", "price") {
 		code, ok := o.require("code").integer(1, maxDue)
-		price := AccountPrice{Account: o.require("account").display(), Code: int(code), line: o.get("account").line}
+		price := AccountPrice{Account: o.require("account").display(), Code: int(code)}
 		price.Price, _ = o.require("price").integer(0, maxPrice)
 		if ok && price.Account != "" {
 			what := "a price of answer time " + o.get("code").node.Value + " for " + quote(price.Account)

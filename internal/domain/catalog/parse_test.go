@@ -165,9 +165,6 @@ func TestParseJSON(t *testing.T) {
 
 // withoutPositions returns the document without what only Parse knows, for comparisons.
 func withoutPositions(d *Document) *Document {
-	for i := range d.AccountPrices {
-		d.AccountPrices[i].line = 0
-	}
 	for i := range d.AnswerTimes {
 		if d.AnswerTimes[i].Open != nil {
 			d.AnswerTimes[i].Open.location = nil

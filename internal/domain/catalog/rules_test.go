@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -370,14 +371,16 @@ func TestDocumentError(t *testing.T) {
 	}
 }
 
-func TestCheckAccounts(t *testing.T) {
-	doc := parse(t, edited(t, "reasons:\n",
+func TestParseFor(t *testing.T) {
+	document := []byte(edited(t, "reasons:\n",
 		"  - account: Initech\n    code: 30\n    price: 1\n  - account: Acme\n    code: 30\n    price: 1\nreasons:\n"))
-	if err := doc.CheckAccounts(map[string]string{"Acme": "1", "Initech": "2"}); err != nil {
+	if _, err := ParseFor(document, map[string]string{"Acme": "1", "Initech": "2"}); err != nil {
 		t.Errorf("all accounts exist: %v", err)
 	}
-	wantProblems(t, doc.CheckAccounts(nil),
+	_, err := ParseFor(bytes.Replace(document, []byte("outcome: fake"), []byte("outcome: bad"), 1), nil)
+	wantProblems(t, err,
 		`58 account_prices[0].account: there is no account named "Acme"`,
 		`61 account_prices[1].account: there is no account named "Initech"`,
-		`64 account_prices[2].account: there is no account named "Acme"`)
+		`64 account_prices[2].account: there is no account named "Acme"`,
+		`69 reasons[0].outcome: must be one of authentic, fake, unable-to-verify, not "bad"`)
 }
