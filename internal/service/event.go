@@ -24,11 +24,7 @@ func (s *Service) Events(
 	if after != nil {
 		next = *after
 	}
-	if events, err = s.store.Events(ctx, actor.ID, next, limit); err != nil {
-		return nil, 0, err
-	}
-	// Read after the events: what is deleted meanwhile is not passed over in silence.
-	gone, err := s.store.EventsGone(ctx, actor.ID)
+	events, gone, err := s.keptEvents(ctx, actor.ID, next, limit)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -45,6 +41,29 @@ func (s *Service) Events(
 		err = webhook.CursorUnknown(gone)
 	}
 	return nil, next, err
+}
+
+// keptEvents returns the events of a key after a position, and the position of the last one that is not kept any more,
+// which they follow. Rows may outlast what is promised: PostgreSQL drops them by the week.
+func (s *Service) keptEvents(
+	ctx context.Context, keyID string, after webhook.Cursor, limit int,
+) (events []*webhook.OrderEvent, gone webhook.Cursor, err error) {
+	if events, err = s.store.Events(ctx, keyID, after, limit); err != nil {
+		return nil, 0, err
+	}
+	// Read after the events: what is deleted meanwhile is not passed over in silence.
+	if gone, err = s.store.EventsGone(ctx, keyID); err != nil {
+		return nil, 0, err
+	}
+	before := s.now().Add(-s.eventAge)
+	if s.eventAge == 0 || len(events) == 0 || !events[0].CreatedAt.Before(before) {
+		return events, gone, nil
+	}
+	if gone, err = s.store.LastEventBefore(ctx, keyID, before); err != nil {
+		return nil, 0, err
+	}
+	events, err = s.store.Events(ctx, keyID, max(after, gone), limit)
+	return events, gone, err
 }
 
 // eventOf returns the event that endpoints get when an order has come into its status. The error state sends none.

@@ -342,6 +342,12 @@ func (q Queries) EventsGone(ctx context.Context, keyID string) (webhook.Cursor, 
 	return db.Value[webhook.Cursor](ctx, q.db, "SELECT events_gone FROM api_keys WHERE id = $1", keyID)
 }
 
+// LastEventBefore returns the position of the last event of a key's orders from before the time; 0 when there is none.
+func (q Queries) LastEventBefore(ctx context.Context, keyID string, before time.Time) (webhook.Cursor, error) {
+	return db.Value[webhook.Cursor](ctx, q.db,
+		"SELECT COALESCE(MAX(seq), 0) FROM events WHERE api_key_id = $1 AND created_at < $2", keyID, column.Micros(before))
+}
+
 // LastEvent returns the position of the last event of a tenant.
 func (q Queries) LastEvent(ctx context.Context, t access.Tenant) (webhook.Cursor, error) {
 	return db.Value[webhook.Cursor](ctx, q.db, "SELECT events FROM balances WHERE account_id = $1 AND environment = $2",

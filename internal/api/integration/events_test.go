@@ -149,6 +149,25 @@ func TestEvents_Retention(t *testing.T) {
 	})
 }
 
+// TestEvents_Age checks that what is older than promised is gone, whether or not its rows are.
+func TestEvents_Age(t *testing.T) {
+	integrationtest.EachWith(t, integrationtest.Options{EventAge: time.Hour}, func(t *testing.T, w *world) {
+		c := w.Test(t)
+		for range 3 {
+			c.CreateID(t)
+		}
+		old := c.Get(t, "/events").List(t, "data", "cursor")
+		w.Clock.Advance(time.Hour + time.Second)
+		c.Get(t, "/events").Is(t, "", obj{"data": []any{}, "next_cursor": old[2]})
+		kept := c.CreateID(t)
+		for _, after := range append([]string{"0"}, old[:2]...) {
+			c.Get(t, "/events?after="+after).Refused(t, 410, "cursor-expired").Is(t, "details.oldest_cursor", old[2])
+		}
+		c.Get(t, "/events?after="+old[2]).Want(t, 200).Is(t, "data.0.body.id", kept).Lacks(t, "data.1")
+		c.Get(t, "/events").Is(t, "data.0.body.id", kept).Lacks(t, "data.1")
+	})
+}
+
 // TestEvents_Race reads along while orders of one account end at the same time, with several keys and by reviewers: no
 // event appears behind a cursor that was handed out.
 func TestEvents_Race(t *testing.T) {

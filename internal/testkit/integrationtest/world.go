@@ -62,6 +62,7 @@ type Options struct {
 	Limiter       func(ratelimit.Limiter) ratelimit.Limiter // wraps the limiter
 	Media         func(media.Store) media.Store             // wraps the media store
 	EventDelay    time.Duration                             // of Test events
+	EventAge      time.Duration                             // how long events can be read; 0: as long as they are stored
 }
 
 // Each runs a test of the API on each database engine, in parallel with other tests. Subtests are named by
@@ -95,7 +96,7 @@ func New(t testing.TB, target string, o Options) *World {
 	w.Installation = shop.Open(t, target, t.TempDir(), func(c *service.Config) {
 		ports := netguard.Ports{{First: 443, Last: 443}, {First: 1024, Last: 65535}} // as by default
 		c.Guard, c.Log, c.TestEventDelay = &netguard.Guard{Resolver: resolver{}, Ports: ports}, log, o.EventDelay
-		c.SecretOverlap = SecretOverlap
+		c.SecretOverlap, c.EventAge = SecretOverlap, o.EventAge
 		c.Limits.StoredBytes = o.StoredBytes
 		if o.Media != nil {
 			c.Media = o.Media(c.Media)
