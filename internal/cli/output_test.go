@@ -118,6 +118,10 @@ func TestRemote_Messages(t *testing.T) {
 		}
 	}
 	status = http.StatusOK
+	bare := map[string]string{"ASSAY_KEY": "assay_test_x"} // neither a home nor a profile
+	if code, _, stderr := run(t, t.TempDir(), bare, "balance"); strings.Contains(stderr, "HOME") {
+		t.Errorf("without a home: status %d, says %q", code, stderr)
+	}
 	var kept struct{ Profile, Server, Environment string }
 	code, stdout, stderr := run(t, t.TempDir(), set, "login", "--json")
 	if code != 0 {

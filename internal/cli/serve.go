@@ -19,6 +19,11 @@ func serveFlags(fs *flag.FlagSet, inv *invocation) {
 }
 
 func serve(ctx context.Context, inv *invocation) (err error) {
+	defer func() {
+		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			err = nil // it was told to stop before it had begun to listen
+		}
+	}()
 	if inv.settings.Demo = inv.demo != demoOff; inv.settings.Demo && inv.settings.IssuerName == "" {
 		inv.settings.IssuerName = demoIssuer
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/assayhq/assay/internal/api/desk"
 	"github.com/assayhq/assay/internal/api/integration"
 	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/media"
 )
@@ -21,7 +22,7 @@ import (
 func (s *Server) handler(integrationAPI *integration.API, deskAPI *desk.API, pages http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", pages) // unknown addresses get its 404 page
-	s.mountMedia(mux)
+	s.mountMedia(mux, pages)
 
 	// The APIs are matched before ServeMux sees the path: it would clean and redirect paths for which integrators have to
 	// get a 404.
@@ -90,19 +91,27 @@ func below(path, prefix string) bool {
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// mountMedia serves photos where --media-url says: below its path, or on its host when it has no path.
-func (s *Server) mountMedia(mux *http.ServeMux) {
+// mountMedia serves photos where --media-url says: below its path, or on its host when it has no path. Where that is the
+// host of the pages, too, whatever is no name of a photo is theirs.
+func (s *Server) mountMedia(mux *http.ServeMux, pages http.Handler) {
 	files := media.Handler(s.app.Media, s.app.Log)
 	u, err := url.Parse(s.app.Settings.MediaURL)
 	if err != nil { // Open has checked it
 		return
 	}
-	prefix := strings.TrimSuffix(u.Path, "/") + "/"
-	pattern := prefix
-	if prefix == "/" {
-		pattern = u.Hostname() + "/"
+	if prefix := strings.TrimSuffix(u.Path, "/"); prefix != "" {
+		mux.Handle(prefix+"/", http.StripPrefix(prefix, files))
+		return
 	}
-	mux.Handle(pattern, http.StripPrefix(strings.TrimSuffix(prefix, "/"), files))
+	public, err := url.Parse(s.app.Settings.PublicURL)
+	shared := err == nil && strings.EqualFold(public.Hostname(), u.Hostname())
+	mux.HandleFunc(strings.ToLower(u.Hostname())+"/", func(w http.ResponseWriter, r *http.Request) {
+		if _, ok := photo.ParseName(strings.TrimPrefix(r.URL.Path, "/")); shared && !ok {
+			pages.ServeHTTP(w, r)
+			return
+		}
+		files.ServeHTTP(w, r)
+	})
 }
 
 // securityTextPath is where people who have found a hole look for whom to tell (RFC 9116).

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"testing"
 	"time"
@@ -34,6 +35,39 @@ func TestBusy(t *testing.T) {
 	for path, want := range map[string]int{"/v1/integrations/balance": 401, "/portal/sign-in": 200} {
 		if code, body := fetch(t, s.BaseURL()+path); code != want {
 			t.Errorf("%s: %d %s", path, code, body)
+		}
+	}
+}
+
+// TestMediaURL_WithoutPath: photos and pages may share a host, with photos right below its root; on a host of their own
+// there is nothing but photos.
+func TestMediaURL_WithoutPath(t *testing.T) {
+	const photo, page = "/abcdefghijklmnopqrstuvwxyz234567.jpg", "/portal/sign-in"
+	for _, test := range []struct {
+		media, host, path string
+		status            int
+		kind              string
+	}{
+		{"https://LocalHost:8443", "localhost", page, 200, "text/html; charset=utf-8"},
+		{"https://LocalHost:8443", "localhost", photo, 404, "text/plain; charset=utf-8"},
+		{"https://media.example", "media.example", page, 404, "text/plain; charset=utf-8"},
+		{"https://media.example", "media.example", photo, 404, "text/plain; charset=utf-8"},
+		{"https://media.example", "localhost", page, 200, "text/html; charset=utf-8"},
+	} {
+		set := nodeSettings(t, "--media-url", test.media, "--public-url", "http://localhost:8080")
+		s := run(t, set, slog.New(slog.DiscardHandler))
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.BaseURL()+test.path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = test.host
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if kind := resp.Header.Get("Content-Type"); resp.StatusCode != test.status || kind != test.kind {
+			t.Errorf("%s%s with %s: %s, %s", test.host, test.path, test.media, resp.Status, kind)
 		}
 	}
 }

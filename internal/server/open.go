@@ -121,9 +121,6 @@ func (s *Settings) checkOpen() error {
 	if err := s.Check(); err != nil {
 		return err
 	}
-	if strings.Contains(s.Database, "://") && !store.IsPostgres(s.Database) {
-		return errors.New("--database must be postgres://…, or empty for SQLite in --data")
-	}
 	if _, err := photo.NewURLs(s.MediaURL); err != nil {
 		return fmt.Errorf("--media-url: %w", err)
 	}
@@ -197,8 +194,8 @@ func open(ctx context.Context, s Settings, log *slog.Logger, how opening) (_ *Ap
 		Limits:         s.serviceLimits(),
 		SignInWindows:  &app.attempts,
 		OnPhotos:       func(accountID string, names []string) { app.ordered(accountID, names) },
-		TestEventDelay: s.TestEventDelay,
-		SecretOverlap:  s.SecretOverlap, OpenID: s.OpenID.config(), KeyLife: s.looks,
+		TestEventDelay: s.TestEventDelay, EventAge: s.EventAge,
+		SecretOverlap: s.SecretOverlap, OpenID: s.OpenID.config(), KeyLife: s.looks,
 	}
 	if s.SMTPURL != "" {
 		config.OnMail = func() {

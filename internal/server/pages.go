@@ -53,7 +53,7 @@ func (s *Server) pages(staging *media.Staging, limiter ratelimit.Limiter, api *i
 	certificate.New(site, s.app.Service, images).Routes(mux)
 	capture.New(capture.Config{
 		Site: site, Service: s.app.Service, Staging: staging, MaxPhotoBytes: int64(set.MaxPhotoBytes), Images: images,
-		Limiter: limiter, Failures: ratelimit.NewFailures(ratelimit.DefaultFailureLimit, time.Now),
+		Limiter: limiter, Failures: api.Failures,
 		Responder: &httpx.Responder{Log: s.app.Log},
 	}).Routes(mux)
 	portal.New(portal.Config{

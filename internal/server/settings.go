@@ -13,6 +13,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/secret"
+	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/worker/deliver"
 	"github.com/assayhq/assay/internal/worker/mail"
 )
@@ -155,6 +156,9 @@ func (s *Settings) Check() error {
 	}
 	if s.Data == "" {
 		refuse("--data must name a folder")
+	}
+	if s.Database != "" && !store.IsPostgres(s.Database) {
+		refuse("--database must be postgres://…, or empty for SQLite in --data")
 	}
 	if s.Database != "" && s.SecretKey == "" {
 		refuse("--secret-key is required with --database: every node needs the same key")

@@ -156,9 +156,9 @@ func (s *Service) EraseOrder(ctx context.Context, actor access.Actor, id string,
 	if err := actor.Require(access.Administer); err != nil {
 		return nil, err
 	}
-	o, err := s.store.Order(ctx, id)
+	o, err := byID(ctx, id, s.store.Order, fault.Missing("order"))
 	if err != nil {
-		return nil, orNotFound(err, fault.Missing("order"))
+		return nil, err
 	}
 	if o.Environment == access.Live && o.EndedAt == nil {
 		return nil, OrdersOpen(1)

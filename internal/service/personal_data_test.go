@@ -132,7 +132,8 @@ func TestErase(t *testing.T) {
 				t.Errorf("the order is %+v", o)
 			}
 			holds(t, s, "after an order")
-			if r, err := s.Service.EraseOrder(ctx, access.Operator, id, false); err != nil || r.Photos != 0 {
+			r, err = s.Service.EraseOrder(ctx, access.Operator, strings.ToUpper(id), false)
+			if err != nil || r.Photos != 0 {
 				t.Errorf("again: %+v, %v", r, err)
 			}
 		})

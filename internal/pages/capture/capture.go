@@ -41,8 +41,8 @@ type Config struct {
 	MaxPhotoBytes int64
 	Images        *imaging.Cache
 	Limiter       ratelimit.Limiter
-	Failures      *ratelimit.Failures // addresses that guess
-	Responder     *httpx.Responder    // answers the script of the page
+	Failures      ratelimit.FailureCounter // of addresses that guess
+	Responder     *httpx.Responder         // answers the script of the page
 }
 
 // Pages serves the page and what its script asks for.

@@ -84,7 +84,7 @@ func (k *Keeper) Progress() (age, limit time.Duration) { return k.Done.Age(), ma
 // Run runs a round at once and then at intervals, until ctx ends. It returns after a round with errors: the supervisor
 // logs them and starts it again.
 func (k *Keeper) Run(ctx context.Context) error {
-	interval := min(max(min(k.PhotoRequestAge, k.UnusedPhotoAge, k.ClaimAge, k.EventAge)/10, minInterval), maxInterval)
+	interval := min(max(k.shortest()/10, minInterval), maxInterval)
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	defer k.Lease.Return(ctx)
@@ -102,6 +102,20 @@ func (k *Keeper) Run(ctx context.Context) error {
 		case <-tick.C:
 		}
 	}
+}
+
+// shortest is the shortest of the ages that are limited.
+func (k *Keeper) shortest() time.Duration {
+	shortest := k.ClaimAge
+	for _, age := range []time.Duration{
+		k.PhotoRequestAge, k.UnusedPhotoAge, k.AttemptAge, k.EventAge, k.DeliveryAge, k.RequestLogAge, k.PhotoAge,
+		k.PortalLogAge,
+	} {
+		if age > 0 {
+			shortest = min(shortest, age)
+		}
+	}
+	return shortest
 }
 
 // task is a piece of work that is done in batches. run returns the number of rows it has handled.
