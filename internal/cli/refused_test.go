@@ -17,7 +17,8 @@ var refusedCalls = map[string][]string{
 	"serve": {
 		"--listen nonsense", "--listen :nothing", "--tls-listen :70000", "--ops-listen 127.0.0.1", "--demo=full", "now",
 		"--tls-cert FILE --tls-key FILE", "--webhook-ca-file FILE", "--public-url here", "--media-url http://a.example",
-		"--smtp-url smtp://localhost --mail-from a@a.example --smtp-ca-file FILE", "--database mysql://a", "--database host=localhost",
+		"--smtp-url smtp://localhost --mail-from a@a.example --smtp-ca-file FILE", "--database mysql://a",
+		"--database host=localhost",
 		"--secret-key short", "--media s3://", "--redis nowhere",
 	},
 	"healthcheck":                  {"--ops-listen nonsense", "now"},

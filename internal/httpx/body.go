@@ -61,8 +61,8 @@ func readBody(r *http.Request) ([]byte, error) {
 	}
 }
 
-// drain reads what a client is still sending with a refused request, within reason: many clients look for the answer only
-// after they have sent everything, and a connection closed before that loses it. A client that waits for
+// drain reads what a client is still sending with a refused request, within reason: many clients look for the answer
+// only after they have sent everything, and a connection closed before that loses it. A client that waits for
 // 100 Continue has not begun to send.
 func drain(r *http.Request) {
 	if r.Body != nil && r.Header.Get("Expect") == "" {

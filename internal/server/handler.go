@@ -91,8 +91,8 @@ func below(path, prefix string) bool {
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// mountMedia serves photos where --media-url says: below its path, or on its host when it has no path. Where that is the
-// host of the pages, too, whatever is no name of a photo is theirs.
+// mountMedia serves photos where --media-url says: below its path, or on its host when it has no path. Where that is
+// the host of the pages, too, whatever is no name of a photo is theirs.
 func (s *Server) mountMedia(mux *http.ServeMux, pages http.Handler) {
 	files := media.Handler(s.app.Media, s.app.Log)
 	u, err := url.Parse(s.app.Settings.MediaURL)
