@@ -2,9 +2,11 @@ package service
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
@@ -182,27 +184,7 @@ func (s *Service) EraseAccount(
 		return nil, err
 	}
 	e := s.eraser(accountID, dry, keptOfAccount)
-	if err := e.step(ctx, func(tx *store.Tx, rows store.Erasure) ([]photo.Stored, error) {
-		open, err := tx.LiveOpenOrders(ctx, accountID)
-		if err != nil {
-			return nil, err
-		}
-		if len(open) > 0 {
-			return nil, OrdersOpen(len(open))
-		}
-		a, err := tx.Account(ctx, accountID)
-		if err != nil {
-			return nil, err
-		}
-		if err := s.eraseAgreedPrices(tx, rows, a.Name); err != nil {
-			return nil, err
-		}
-		return nil, errors.Join(
-			tx.EraseAccount(rows, accountID, s.now()), tx.EraseStaffLog(rows, accountID),
-			s.recordStaffAction(tx, actor, audit.Action{
-				Code: audit.AccountErased, AccountID: accountID, Target: audit.ActionTarget{Type: audit.OfAccount, ID: accountID},
-			}))
-	}); err != nil {
+	if err := e.account(ctx, actor); err != nil {
 		return nil, err
 	}
 	done, err := e.beginOrders(ctx)
@@ -232,41 +214,146 @@ func (s *Service) EraseAccount(
 	return &e.report, errors.Join(e.log(ctx, audit.AuditLog), e.log(ctx, audit.PortalLog))
 }
 
-// eraseAgreedPrices takes the prices of an account out of the catalog: they are bound to its name, which another
-// account may have after it.
-func (s *Service) eraseAgreedPrices(tx *store.Tx, rows store.Erasure, account string) error {
-	documents, err := tx.CatalogDocuments(tx.Context())
+// account erases what is known of the account itself, and its agreed prices: again where the catalog has changed since
+// they were looked for.
+func (e *eraser) account(ctx context.Context, actor access.Actor) error {
+	for {
+		prices, err := e.agreedPrices(ctx)
+		if err != nil {
+			return err
+		}
+		err = e.step(ctx, func(tx *store.Tx, rows store.Erasure) ([]photo.Stored, error) {
+			return nil, e.accountIn(ctx, tx, rows, actor, prices)
+		})
+		if !errors.Is(err, errPricesChanged) {
+			return err
+		}
+	}
+}
+
+func (e *eraser) accountIn(
+	ctx context.Context, tx *store.Tx, rows store.Erasure, actor access.Actor, prices *agreedPrices,
+) error {
+	id := e.report.AccountID
+	open, err := tx.LiveOpenOrders(ctx, id)
 	if err != nil {
 		return err
 	}
+	if len(open) > 0 {
+		return OrdersOpen(len(open))
+	}
+	a, err := tx.Account(ctx, id)
+	if err != nil {
+		return err
+	}
+	if a.Name != prices.account {
+		return errPricesChanged
+	}
+	if err := prices.erase(tx, rows, e.now()); err != nil {
+		return err
+	}
+	return errors.Join(
+		tx.EraseAccount(rows, id, e.now()), tx.EraseStaffLog(rows, id),
+		e.recordStaffAction(tx, actor, audit.Action{
+			Code: audit.AccountErased, AccountID: id, Target: audit.ActionTarget{Type: audit.OfAccount, ID: id},
+		}))
+}
+
+// agreedPrices is the catalogs that are kept and have prices of an account: they are bound to its name, which another
+// account may have after it.
+type agreedPrices struct {
+	account  string // its name
+	current  int64  // the number of the current catalog
+	catalogs []pricedCatalog
+}
+
+type pricedCatalog struct {
+	version int64
+	was     [sha256.Size]byte // the document
+	without string            // the document without them
+	prices  int64
+}
+
+// errPricesChanged says that what is known of the agreed prices may not hold anymore.
+var errPricesChanged = errors.New("the catalog has changed meanwhile")
+
+// agreedPrices reads all catalogs that are kept, which takes too long for a transaction.
+func (e *eraser) agreedPrices(ctx context.Context) (*agreedPrices, error) {
+	a, err := e.store.Account(ctx, e.report.AccountID)
+	if err != nil {
+		return nil, err
+	}
+	versions, err := e.store.CatalogVersions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p := &agreedPrices{account: a.Name}
+	done := progress.Begin(ctx, "kept catalogs", progress.Items, int64(len(versions)))
+	for _, version := range versions {
+		p.current = version
+		document, err := e.store.KeptCatalog(ctx, version)
+		if err == nil {
+			err = p.add(version, []byte(document))
+		}
+		if err != nil && !errors.Is(err, store.ErrNotFound) { // its time may be over since
+			return nil, err
+		}
+		done(1)
+	}
+	return p, nil
+}
+
+// add adds a catalog, if it has prices of the account.
+func (p *agreedPrices) add(version int64, document []byte) error {
+	doc, err := catalog.Parse(document)
+	if err != nil {
+		return fmt.Errorf("%w: row %d of catalog_versions: %w", ErrStoredCatalog, version, err)
+	}
+	doc, n := doc.WithoutAccount(p.account)
+	if n == 0 {
+		return nil
+	}
+	without, err := doc.JSON()
+	p.catalogs = append(p.catalogs, pricedCatalog{version, sha256.Sum256(document), string(without), int64(n)})
+	return err
+}
+
+// erase takes the prices out of the catalogs, if these are as they were read.
+func (p *agreedPrices) erase(tx *store.Tx, rows store.Erasure, now time.Time) error {
 	current, err := tx.CatalogVersion(tx.Context())
 	if err != nil {
 		return err
 	}
-	for version, document := range documents {
-		doc, err := catalog.Parse([]byte(document))
-		if err != nil {
-			return fmt.Errorf("%w: row %d of catalog_versions: %w", ErrStoredCatalog, version, err)
-		}
-		doc, n := doc.WithoutAccount(account)
-		if n == 0 {
-			continue
-		}
-		text, err := doc.JSON()
-		if err != nil {
+	if current != p.current {
+		return errPricesChanged
+	}
+	for i := range p.catalogs {
+		if err := p.catalogs[i].erase(tx, rows, current, now); err != nil {
 			return err
-		}
-		if err := tx.ReplaceCatalog(version, string(text)); err != nil {
-			return err
-		}
-		if version == current { // nodes take over a catalog by its number
-			rows["agreed_prices"] += int64(n)
-			if _, err := tx.InsertCatalog(string(text), nil, s.now()); err != nil {
-				return err
-			}
 		}
 	}
 	return nil
+}
+
+func (c *pricedCatalog) erase(tx *store.Tx, rows store.Erasure, current int64, now time.Time) error {
+	document, err := tx.KeptCatalogForUpdate(c.version)
+	switch {
+	case errors.Is(err, store.ErrNotFound): // its time was over
+		return nil
+	case err != nil:
+		return err
+	case sha256.Sum256([]byte(document)) != c.was:
+		return errPricesChanged
+	}
+	if err := tx.ReplaceCatalog(c.version, c.without); err != nil || c.version != current {
+		return err
+	}
+	rows["agreed_prices"] += c.prices
+	next, err := tx.InsertCatalog(c.without, nil, now) // nodes take over a catalog by its number
+	if errors.Is(err, store.ErrExists) || err == nil && next != current+1 {
+		return errPricesChanged
+	}
+	return err
 }
 
 // beginOrders begins to tell of the orders of the account.

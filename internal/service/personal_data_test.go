@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/requestlog"
+	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/proof"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
@@ -111,7 +113,7 @@ func TestErase(t *testing.T) {
 			told := &progresstest.Recorder{}
 			r, err := s.Service.EraseAccount(told.Context(ctx), access.Operator, s.Account.ID, true)
 			must.NoError(t, err)
-			told.WantDone(t, "orders with their photos")
+			told.WantDone(t, "kept catalogs", "orders with their photos")
 			if !r.DryRun || r.Orders != 9 || r.Photos < 10 || r.Bytes == 0 || r.Rows["users"] != 1 || len(r.Stays) < 5 {
 				t.Errorf("the report is %+v", r)
 			}
@@ -184,6 +186,60 @@ func TestErase(t *testing.T) {
 			}
 			rawsql.Exec(t, target, "UPDATE audit_events SET actor_name = '' WHERE seq = 1")
 		})
+	})
+}
+
+// TestErase_CatalogChanges: catalogs that change while those with prices of the account are looked for, which is before
+// the transaction, stay changed, and no price of the account is left in them.
+func TestErase_CatalogChanges(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		ctx := t.Context()
+		s := shop.New(t, target)
+		other, err := s.Service.CreateAccount(ctx, access.System, "Initech", "owner@other.example", "en")
+		must.NoError(t, err)
+		doc, err := s.Service.CatalogDocument(ctx)
+		must.NoError(t, err)
+		plain, err := doc.YAML()
+		must.NoError(t, err)
+		load := func(names ...string) {
+			text := slices.Clone(plain)
+			if len(names) > 0 {
+				text = append(text, "account_prices:\n"...)
+			}
+			for _, name := range names {
+				text = fmt.Appendf(text, "- {account: %q, code: %d, price: 1}\n", name, doc.AnswerTimes[0].Code)
+			}
+			_, err := s.Service.ImportCatalog(ctx, access.System, text)
+			must.NoError(t, err)
+		}
+		load(s.Account.Name, "Initech")
+		load()
+		changes := []func(){
+			func() { // a catalog that is kept changes
+				_, err := s.Service.EraseAccount(ctx, access.Operator, other.Account.ID, false)
+				must.NoError(t, err)
+			},
+			func() { load(s.Account.Name) },
+		}
+		told := progress.With(ctx, func(what string, _ progress.Unit, left int64) func(int64) {
+			return func(n int64) {
+				if left -= n; what == "kept catalogs" && left == 0 && len(changes) > 0 {
+					change := changes[0]
+					changes = changes[1:]
+					change()
+				}
+			}
+		})
+		r, err := s.Service.EraseAccount(told, access.Operator, s.Account.ID, false)
+		must.NoError(t, err)
+		if len(changes) != 0 || r.Rows["agreed_prices"] != 1 {
+			t.Errorf("%d changes were not made; the report is %+v", len(changes), r)
+		}
+		for _, name := range []string{s.Account.Name, "Initech"} {
+			if in := found(t, s, name); slices.Contains(in, "catalog_versions") {
+				t.Errorf("prices of %s are left", name)
+			}
+		}
 	})
 }
 

@@ -54,9 +54,21 @@ func (q Queries) PhotoIndexNames(ctx context.Context) (map[string]text.Text, err
 	return names, err
 }
 
-// CatalogDocuments returns all documents that are kept, by version.
-func (q Queries) CatalogDocuments(ctx context.Context) (map[int64]string, error) {
-	return db.Pairs[int64, string](ctx, q.db, "SELECT version, document FROM catalog_versions")
+// CatalogVersions returns the numbers of all catalogs that are kept, the current one last.
+func (q Queries) CatalogVersions(ctx context.Context) ([]int64, error) {
+	return db.Column[int64](ctx, q.db, "SELECT version FROM catalog_versions ORDER BY version")
+}
+
+// KeptCatalog returns the document of a version, or ErrNotFound.
+func (q Queries) KeptCatalog(ctx context.Context, version int64) (string, error) {
+	return db.Value[string](ctx, q.db, keptCatalog, version)
+}
+
+const keptCatalog = "SELECT document FROM catalog_versions WHERE version = $1"
+
+// KeptCatalogForUpdate is KeptCatalog for a change.
+func (t *Tx) KeptCatalogForUpdate(version int64) (string, error) {
+	return db.Value[string](t.Context(), t.db.Queries, keptCatalog+t.db.Dialect.ForUpdate, version)
 }
 
 // ReplaceCatalog changes a document that is kept. Who has read it does not hear of it.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/assayhq/assay/internal/store/sqlite"
 )
@@ -15,7 +14,9 @@ type readers struct {
 	*statements
 	all       []*sqlite.Conn
 	readQueue                // while none is free
-	free      []*sqlite.Conn // under the lock of the queue
+	free      []*sqlite.Conn // under the lock of the queue; none after the end
+	closed    bool           // under the lock of the queue
+	back      chan struct{}  // a connection that was in use at the end, and is no more
 }
 
 // maxTogether is how many reads of other requests a request runs in one transaction after its own. To begin and to end
@@ -23,15 +24,14 @@ type readers struct {
 const maxTogether = 16
 
 func newReaders(s *statements, path string, n int) (*readers, error) {
-	r := &readers{statements: s}
+	r := &readers{statements: s, back: make(chan struct{}, n)}
 	for range n {
 		c, err := sqlite.Open(sqlite.URI(path), sqlite.Pragmas("query_only(1)", hotCache))
 		if err != nil {
 			return nil, errors.Join(err, r.close())
 		}
-		r.all = append(r.all, c)
+		r.all, r.free = append(r.all, c), append(r.free, c)
 	}
-	r.free = slices.Clone(r.all)
 	return r, nil
 }
 
@@ -48,6 +48,10 @@ func (r *readers) records(ctx context.Context, text string, args []any, rec *Rec
 		r.free = r.free[:n-1]
 		r.lock.Unlock()
 		return r.run(c, text, args, rec, each)
+	}
+	if r.closed {
+		r.lock.Unlock()
+		return errClosed
 	}
 	own := newRead(ctx, text, args, rec, each)
 	r.join(own)
@@ -79,6 +83,10 @@ func (r *readers) help(c *sqlite.Conn) {
 		next.ended <- nil
 		return
 	}
+	if r.closed {
+		r.back <- struct{}{}
+		return
+	}
 	r.free = append(r.free, c)
 }
 
@@ -107,11 +115,28 @@ func (w *read) run(c *sqlite.Conn) (err error) {
 	return readRecords(c, w.text, w.args, w.rec, w.each)
 }
 
-// close closes all connections. Nobody uses them anymore.
+// close closes all connections. Requests that outlast the server may still read: what waits or comes later is refused,
+// and what runs is waited for, which is not long.
 func (r *readers) close() error {
 	err := r.statements.close()
+	for range r.end() {
+		<-r.back
+	}
 	for _, c := range r.all {
 		err = errors.Join(err, c.Close())
 	}
+	r.all = nil
 	return err
+}
+
+// end refuses all reads but those that run, and returns how many connections these have.
+func (r *readers) end() (used int) {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	for _, w := range r.take(len(r.waiting)) {
+		w.ended <- errClosed
+	}
+	used = len(r.all) - len(r.free)
+	r.closed, r.free = true, nil
+	return used
 }

@@ -25,7 +25,7 @@ func TestReaders_Together(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = r.all[0].Close() }()
+	defer func() { _ = r.close() }()
 	number := func(take func(int64)) error {
 		rec := new(Record)
 		return r.records(t.Context(), "SELECT n FROM numbers", nil, rec, func() error {
@@ -106,5 +106,49 @@ func TestReaders_Together(t *testing.T) {
 		}
 	}); err != nil || len(r.free) != 1 {
 		t.Errorf("%v, %d connections are free", err, len(r.free))
+	}
+}
+
+// TestReaders_Close checks that a connection is closed after the read that runs on it, that a read which waits for it
+// is refused, and also one that comes later.
+func TestReaders_Close(t *testing.T) {
+	s := openTest(t)
+	r, err := newReaders(newStatements(s.sql.PrepareContext, maxStatements), s.path, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(ctx context.Context, each func() error) error {
+		return r.records(ctx, "SELECT n FROM numbers", nil, new(Record), each)
+	}
+	held, release := make(chan struct{}), make(chan struct{})
+	running, waiting, closed := make(chan error, 1), make(chan error, 1), make(chan error, 1)
+	go func() {
+		running <- read(t.Context(), func() error { close(held); <-release; return nil })
+	}()
+	<-held
+	go func() { waiting <- read(t.Context(), func() error { return nil }) }()
+	for n := 0; n != 1; {
+		r.lock.Lock()
+		n = len(r.waiting)
+		r.lock.Unlock()
+	}
+	go func() { closed <- r.close() }()
+	if err := <-waiting; !errors.Is(err, errClosed) {
+		t.Errorf("a read that waits: %v", err)
+	}
+	if err := read(t.Context(), func() error { return nil }); !errors.Is(err, errClosed) {
+		t.Errorf("a read after the end: %v", err)
+	}
+	select {
+	case err := <-closed:
+		t.Errorf("it was closed while a read ran: %v", err)
+	default:
+	}
+	close(release)
+	if err := errors.Join(<-running, <-closed); err != nil {
+		t.Error(err)
+	}
+	if err := read(t.Context(), func() error { return nil }); !errors.Is(err, errClosed) {
+		t.Errorf("a read after all: %v", err)
 	}
 }

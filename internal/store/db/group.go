@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 )
 
 // Member is work of which a group can be done in one go.
@@ -27,15 +26,35 @@ type job struct {
 	member Member // what is to be done instead of run
 	result chan error
 	err    error
-	begun  atomic.Bool // taken by the writer, or given up before
+
+	turn    sync.Mutex // held while the work runs: it writes to what belongs to whoever asked for it
+	givenUp bool       // by whoever asked for it; under turn
 }
 
 // add adds the job to a group, unless whoever asked for it has given up.
 func (j *job) add(group []*job) []*job {
-	if j.begun.Swap(true) {
+	if j.begin() != nil {
 		return group
 	}
+	j.turn.Unlock()
 	return append(group, j)
+}
+
+// begin takes the turn of the job, which the caller gives back when the work has ended, or refuses to.
+func (j *job) begin() error {
+	j.turn.Lock()
+	if j.givenUp {
+		j.turn.Unlock()
+		return errHeldUp
+	}
+	return nil
+}
+
+// giveUp keeps the work from being begun, or begun again, after the end of what runs of it.
+func (j *job) giveUp() {
+	j.turn.Lock()
+	defer j.turn.Unlock()
+	j.givenUp = true
 }
 
 // newJob returns a job that runs f, or the member instead.
@@ -45,6 +64,10 @@ func newJob(f func(*Tx) error, m Member) *job {
 
 // do does the job alone. A panic becomes an error.
 func (j *job) do(tx *Tx) (err error) {
+	if err := j.begin(); err != nil {
+		return err
+	}
+	defer j.turn.Unlock()
 	defer tx.recovered(&err)
 	if j.member != nil {
 		return j.member.Run(tx)
@@ -52,29 +75,41 @@ func (j *job) do(tx *Tx) (err error) {
 	return j.run(tx)
 }
 
-func runMembers(tx *Tx, all []Member, ends bool) (err error) {
+// runMembers does the work of all members of a group in one go.
+func runMembers(tx *Tx, group []*job) (err error) {
+	var began []*job
+	var members []Member
+	for _, j := range group {
+		if j.member == nil {
+			continue
+		}
+		if j.err = j.begin(); j.err == nil {
+			defer j.turn.Unlock()
+			began, members = append(began, j), append(members, j.member)
+		}
+	}
+	if len(members) == 0 {
+		return nil
+	}
 	defer tx.recovered(&err)
-	return all[0].RunGroup(tx, all, ends)
+	if err := members[0].RunGroup(tx, members, len(members) == len(group)); err != nil {
+		return err
+	}
+	for _, j := range began {
+		j.err = j.member.Refusal()
+	}
+	return nil
 }
 
 // runTogether runs all jobs of a group in one transaction, without savepoints. It returns an error when the transaction
 // is to be rolled back: when a job has failed that had written something. Then nothing of the group is done, and each
 // job has to run apart from the others.
 func runTogether(tx *Tx, group []*job) error {
-	var members []Member
-	for _, j := range group {
-		if j.member != nil {
-			members = append(members, j.member)
-		}
-	}
-	if len(members) > 0 {
-		if err := runMembers(tx, members, len(members) == len(group)); err != nil {
-			return err
-		}
+	if err := runMembers(tx, group); err != nil {
+		return err
 	}
 	for _, j := range group {
 		if j.member != nil {
-			j.err = j.member.Refusal()
 			continue
 		}
 		tx.wrote = false

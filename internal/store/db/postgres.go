@@ -112,7 +112,12 @@ func openPool(config *pgx.ConnConfig) *sql.DB {
 
 // connAge decides which of the pool's connections may be used. Where one does not answer, those that were opened
 // before are not asked anymore: what has swallowed one has usually swallowed all, and each would cost a timeout.
-type connAge struct{ lost atomic.Int64 }
+type connAge struct {
+	lost atomic.Int64 // when one did not answer, as the time since epoch; 0: all have
+}
+
+// epoch is when the program has begun. Times since it are those of a clock that nobody sets.
+var epoch = time.Now()
 
 const (
 	openedKey = "assay.opened"
@@ -132,7 +137,7 @@ func (a *connAge) check(ctx context.Context, c *pgx.Conn) error {
 	data := c.PgConn().CustomData()
 	opened, _ := data[openedKey].(time.Time)
 	used, _ := data[usedKey].(time.Time)
-	if opened.UnixNano() <= a.lost.Load() {
+	if int64(opened.Sub(epoch)) <= a.lost.Load() {
 		return driver.ErrBadConn
 	}
 	data[usedKey] = now
@@ -143,7 +148,7 @@ func (a *connAge) check(ctx context.Context, c *pgx.Conn) error {
 	defer cancel()
 	if err := c.Ping(limited); err != nil {
 		if ctx.Err() == nil { // else it is the caller who did not wait
-			a.lost.Store(now.UnixNano())
+			a.lost.Store(int64(now.Sub(epoch)))
 		}
 		return driver.ErrBadConn
 	}

@@ -30,8 +30,9 @@ type Position int64
 // replica is a copy of the database, some time behind it, from which lists and pages can be read. A watcher compares it
 // with the primary all the time and decides whether it may be used.
 type replica struct {
-	pool    pool
-	primary pool
+	pool    conn
+	db      *sql.DB // of pool
+	primary conn
 	maxLag  time.Duration
 	log     *slog.Logger
 	state   atomic.Pointer[replicaState]
@@ -71,9 +72,9 @@ func (d *DB) UseReplica(target string, maxLag time.Duration, log *slog.Logger) e
 	limitSessions(config)
 	config.RuntimeParams["default_transaction_read_only"] = "on"
 	ctx, stop := context.WithCancel(context.Background())
+	p := d.newReplicaPool(config)
 	r := &replica{
-		pool: d.newReplicaPool(config), primary: newPool(d.sql), maxLag: maxLag, log: log, stop: stop,
-		done: make(chan struct{}),
+		pool: p, db: p.db, primary: newPool(d.sql), maxLag: maxLag, log: log, stop: stop, done: make(chan struct{}),
 	}
 	r.state.Store(&replicaState{problem: "not seen yet"})
 	d.replica = r
@@ -92,7 +93,7 @@ func (d *DB) newReplicaPool(config *pgx.ConnConfig) pool {
 func (r *replica) close() error {
 	r.stop()
 	<-r.done
-	return r.pool.db.Close()
+	return r.db.Close()
 }
 
 // Lists returns the reads for what only shows: lists and pages. They may come from the replica, where there is one, and
@@ -275,7 +276,10 @@ func (r *replica) failed(err error) {
 	}
 }
 
-var errReplicaWrite = errors.New("a replica is not written to")
+var (
+	errReplicaWrite = errors.New("a replica is not written to")
+	errReplicaLate  = errors.New("the replica has not answered in time")
+)
 
 // replicaConn reads from the replica, and what fails there from the primary: it may be gone, have canceled the read in
 // favour of changes that it had to replay, or not have a column yet that a migration has added.
@@ -285,10 +289,15 @@ func (c replicaConn) query(ctx context.Context, q string, args []any) (*sql.Rows
 	limited, cancel := context.WithCancel(ctx)
 	late := time.AfterFunc(replicaTimeout, cancel)
 	rows, err := c.pool.query(limited, q, args) // ends with ctx, which its reader ends
-	if late.Stop(); err == nil || ctx.Err() != nil {
+	inTime := late.Stop()
+	if err == nil && inTime || ctx.Err() != nil {
 		return rows, err
 	}
 	cancel()
+	if err == nil {
+		_ = rows.Close() //nolint:sqlclosecheck // they have ended with limited
+		err = errReplicaLate
+	}
 	c.failed(err)
 	return c.primary.query(ctx, q, args)
 }
@@ -299,8 +308,10 @@ func (c replicaConn) records(ctx context.Context, q string, args []any, r *Recor
 	late := time.AfterFunc(replicaTimeout, cancel)
 	begun := false
 	err := c.pool.records(limited, q, args, r, func() error {
+		if !begun && !late.Stop() {
+			return errReplicaLate
+		}
 		begun = true
-		late.Stop()
 		return each()
 	})
 	if late.Stop(); err == nil || begun || ctx.Err() != nil {

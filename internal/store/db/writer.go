@@ -96,7 +96,8 @@ func (w *writer) batch(_ context.Context, commands []Command, _ bool) error {
 }
 
 // run runs a job in the next group and waits until it is on disk or has failed, or for the limit where the job is in a
-// hurry: one that has not begun by then is never done, of one that has begun nobody knows.
+// hurry: one that has not begun by then is never done, of one that has begun nobody knows. Its work does not run
+// anymore when run returns; what the disk holds up is usually the commit after it.
 func (w *writer) run(j *job, hurry bool) error {
 	select {
 	case <-w.closing:
@@ -120,8 +121,13 @@ func (w *writer) run(j *job, hurry bool) error {
 	case err := <-j.result:
 		return err
 	case <-late:
-		j.begun.Store(true) // not to be begun anymore
-		return errHeldUp
+		j.giveUp()
+		select {
+		case err := <-j.result:
+			return err
+		default:
+			return errHeldUp
+		}
 	case <-w.done: // the loop ended; it may have taken the job just before
 		select {
 		case err := <-j.result:

@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"errors"
+	"runtime"
 	"testing"
 	"time"
 
@@ -15,10 +16,11 @@ import (
 func TestWriteHeldUp(t *testing.T) {
 	s := openTest(t)
 	s.writer.limit = 50 * time.Millisecond
+	background := admission.Unhurried(t.Context())
 	disk, begun := make(chan struct{}), make(chan struct{})
-	first := make(chan error, 1)
+	standing := make(chan error, 1)
 	go func() {
-		first <- s.Update(t.Context(), func(*Tx) error {
+		standing <- s.Update(background, func(*Tx) error {
 			close(begun)
 			<-disk
 			return nil
@@ -26,18 +28,15 @@ func TestWriteHeldUp(t *testing.T) {
 	}()
 	<-begun
 	done := false
-	err := s.Update(t.Context(), func(*Tx) error {
+	if err := s.Update(t.Context(), func(*Tx) error {
 		done = true
 		return nil
-	})
-	for _, err := range []error{err, <-first} {
-		if fault.CodeOf(err) != fault.CodeUnavailable {
-			t.Errorf("%v, want %s", err, fault.CodeUnavailable)
-		}
+	}); fault.CodeOf(err) != fault.CodeUnavailable {
+		t.Errorf("%v, want %s", err, fault.CodeUnavailable)
 	}
 	patient := make(chan error, 1)
 	go func() {
-		patient <- s.Update(admission.Unhurried(context.Background()), func(*Tx) error { return nil })
+		patient <- s.Update(background, func(*Tx) error { return nil })
 	}()
 	select {
 	case err := <-patient:
@@ -45,11 +44,60 @@ func TestWriteHeldUp(t *testing.T) {
 	case <-time.After(100 * time.Millisecond):
 	}
 	close(disk)
-	if err := <-patient; err != nil {
+	if err := errors.Join(<-standing, <-patient); err != nil {
 		t.Error(err)
 	}
 	if done {
 		t.Error("a write was done after its request was told that it was not")
+	}
+}
+
+// TestWriteHeldUp_Begun checks that a request is told so, too, whose work has ended, but not its commit, and that one
+// whose work still runs when its time is up has its answer after the end of it: the work writes to what the request
+// reads then.
+func TestWriteHeldUp_Begun(t *testing.T) {
+	s := openTest(t)
+	s.writer.limit = 50 * time.Millisecond
+	background := admission.Unhurried(t.Context())
+	update := func(ctx context.Context, work func()) <-chan error {
+		result := make(chan error, 1)
+		go func() {
+			result <- s.Update(ctx, func(*Tx) error {
+				work()
+				return nil
+			})
+		}()
+		return result
+	}
+	awaitWaiting := func(n int) {
+		for len(s.writer.jobs) != n {
+			runtime.Gosched()
+		}
+	}
+	begun, together, disk := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	before := update(background, func() { close(begun); <-together })
+	<-begun
+	ended := update(t.Context(), func() {})
+	awaitWaiting(1)
+	standing := update(background, func() { <-disk }) // in one group with it
+	awaitWaiting(2)
+	close(together)
+	if err := <-ended; fault.CodeOf(err) != fault.CodeUnavailable {
+		t.Errorf("%v, want %s", err, fault.CodeUnavailable)
+	}
+	close(disk)
+	if err := errors.Join(<-before, <-standing); err != nil {
+		t.Error(err)
+	}
+
+	written := false
+	err := s.Update(t.Context(), func(*Tx) error {
+		time.Sleep(3 * s.writer.limit)
+		written = true
+		return nil
+	})
+	if !written || err != nil && fault.CodeOf(err) != fault.CodeUnavailable {
+		t.Errorf("%v, the work had ended: %v", err, written)
 	}
 }
 
