@@ -83,6 +83,9 @@ func (t *Tx) DeleteOldDeliveries(before time.Time, limit int) (deleted int, err 
 			}
 			after = d.id
 		}
+		if old, err = t.lockEnded(old); err != nil {
+			return deleted, err
+		}
 		for _, table := range []string{"delivery_attempts WHERE delivery_id", "deliveries WHERE id"} {
 			if err := db.InBatches(old, func(ids []string) error {
 				return t.exec("DELETE FROM "+table+" IN "+db.List(1, len(ids)), db.Anys(ids)...)
@@ -95,6 +98,27 @@ func (t *Tx) DeleteOldDeliveries(before time.Time, limit int) (deleted int, err 
 		}
 	}
 	return deleted, nil
+}
+
+// lockEnded locks deliveries that are about to be deleted, as Redeliver does, and returns those that are still not
+// queued. On SQLite nothing has happened since they were read.
+func (t *Tx) lockEnded(ids []string) (ended []string, err error) {
+	if t.db.Dialect == &db.SQLite {
+		return ids, nil
+	}
+	err = db.InBatches(ids, func(ids []string) error {
+		list, args := db.List(1, len(ids)), db.Anys(ids)
+		if err := t.exec("SELECT id FROM deliveries WHERE id IN "+list+" ORDER BY id"+t.db.Dialect.ForUpdate,
+			args...); err != nil {
+			return err
+		}
+		some, err := db.Column[string](t.Context(), t.db.Queries, "SELECT id FROM deliveries WHERE id IN "+list+`
+			AND NOT EXISTS (SELECT 1 FROM delivery_queue AS q
+			WHERE q.endpoint_id = deliveries.endpoint_id AND q.delivery_id = deliveries.id)`, args...)
+		ended = append(ended, some...)
+		return err
+	})
+	return ended, err
 }
 
 func (t *Tx) oldestDeliveries(after string, before time.Time, limit int) ([]deliveryAge, error) {
