@@ -3,15 +3,19 @@ package service_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/proof"
 	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/shop"
@@ -148,6 +152,60 @@ func TestTrimPortalLogs(t *testing.T) {
 		check()
 		export()
 		check()
+	})
+}
+
+// TestTrimPortalLogs_Others: a log that begins with an entry of the future, or cannot be trimmed, does not keep the
+// others from being trimmed.
+func TestTrimPortalLogs_Others(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		s := shop.New(t, target)
+		ctx := t.Context()
+		var accounts []string
+		for _, name := range []string{"first", "second", "third"} {
+			a, err := s.Service.CreateAccount(ctx, access.System, name, name+"@acme.example", text.English)
+			must.NoError(t, err)
+			accounts = append(accounts, a.Account.ID)
+		}
+		export := func(accounts ...string) {
+			t.Helper()
+			for _, id := range accounts {
+				actor := access.Actor{Kind: access.ByUser, Name: "owner", Role: access.Owner, Tenant: access.Tenant{AccountID: id}}
+				must.NoError(t, s.Service.RecordExport(ctx, actor, "orders.csv"))
+			}
+		}
+		const keep = 48 * time.Hour
+		start := s.Clock.Now()
+		trim := func() (int, error) { return s.Service.TrimPortalLogs(ctx, start.Add(2*keep), 100) }
+		s.Clock.Set(start.AddDate(1, 0, 0))
+		export(accounts[0])
+		s.Clock.Set(start)
+		export(accounts...)
+		s.Clock.Set(start.Add(3 * keep))
+		export(accounts...)
+		rawsql.Exec(t, target, "UPDATE accounts SET portal_count = 1 WHERE id = '"+accounts[1]+"'")
+
+		n, err := trim() // also that of the shop
+		skipped, ok := errors.AsType[*fault.Skipped](err)
+		if n != 2 || !ok || skipped.Rows != 1 || !strings.Contains(err.Error(), accounts[1]) {
+			t.Errorf("%d logs are trimmed: %v", n, err)
+		}
+		rawsql.Exec(t, target, "UPDATE accounts SET portal_count = 2 WHERE id = '"+accounts[1]+"'")
+		if n, err := trim(); n != 1 || err != nil {
+			t.Errorf("again: %d logs are trimmed: %v", n, err)
+		}
+		must.NoError(t, s.Store.Update(ctx, func(tx *store.Tx) error {
+			n, err := tx.TrimPortalLog(accounts[0], start.Add(2*keep), s.Clock.Now(), 100)
+			if n != 0 {
+				t.Errorf("%d entries are removed behind one of the future", n)
+			}
+			return err
+		}))
+		left := rawsql.Rows(t, target, "SELECT COUNT(*) FROM portal_events WHERE account_id = '"+accounts[0]+"'")[0][0]
+		if left != "3" {
+			t.Errorf("%s entries are left", left)
+		}
+		holds(t, s, "after the retention")
 	})
 }
 

@@ -278,12 +278,14 @@ func (s *Store) DropOldAttempts(
 
 // AgedPortalLogs returns up to limit accounts whose log of the portal begins before the time.
 func (q Queries) AgedPortalLogs(ctx context.Context, before time.Time, limit int) ([]string, error) {
-	return db.Column[string](ctx, q.db, `SELECT DISTINCT account_id FROM portal_events WHERE at < $1
+	return db.Column[string](ctx, q.db, `SELECT account_id FROM portal_events AS e WHERE at < $1
+		AND seq = (SELECT MIN(f.seq) FROM portal_events AS f WHERE f.account_id = e.account_id)
 		ORDER BY account_id LIMIT $2`, column.Micros(before), limit)
 }
 
 // TrimPortalLog removes up to limit of the first entries of an account's log of the portal that are older than the
 // time, and writes an entry that says so: the chain then begins behind them, and nobody can shorten it without a trace.
+// It returns how many it has removed: none where the first entry is younger, or a clock that was wrong has made it so.
 func (t *Tx) TrimPortalLog(accountID string, before, now time.Time, limit int) (n int64, err error) {
 	var gone int64
 	if err := t.db.Row(t.Context(), "UPDATE accounts SET portal_gone = portal_gone WHERE id = $1 RETURNING portal_gone",
@@ -303,6 +305,9 @@ func (t *Tx) TrimPortalLog(accountID string, before, now time.Time, limit int) (
 	trimmed := audit.Head{Chain: audit.PortalTrimmed, AccountID: accountID}
 	err = t.db.Row(t.Context(), `SELECT seq, hash FROM portal_events WHERE account_id = $1 AND seq <= $2
 		ORDER BY seq DESC LIMIT 1`, []any{accountID, last}, &trimmed.Number, &trimmed.Hash)
+	if errors.Is(err, ErrNotFound) {
+		return 0, nil
+	}
 	if err != nil {
 		return 0, err
 	}
