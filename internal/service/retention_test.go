@@ -209,6 +209,60 @@ func TestTrimPortalLogs_Others(t *testing.T) {
 	})
 }
 
+// TestEraseOldPhotos_Unreadable: an order that cannot be read is named once and passed over, and so are those whose
+// photos an open one may have.
+func TestEraseOldPhotos_Unreadable(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		s := shop.New(t, target)
+		s.Trade(t)
+		s.Clock.Advance(2 * time.Hour)
+		erase := func(skipped int, named ...string) {
+			t.Helper()
+			_, err := s.Service.EraseOldPhotos(t.Context(), s.Clock.Now().Add(-time.Hour), 100)
+			got, ok := errors.AsType[*fault.Skipped](err)
+			if ok != (skipped > 0) || !ok && err != nil || ok && got.Rows != skipped {
+				t.Fatalf("%d orders should be skipped: %v", skipped, err)
+			}
+			for _, id := range named {
+				if !strings.Contains(err.Error(), id) {
+					t.Errorf("the error does not name %s: %v", id, err)
+				}
+			}
+		}
+		ids := func(where string) (all []string) {
+			for _, row := range rawsql.Rows(t, target, "SELECT id FROM orders WHERE "+where+" ORDER BY id") {
+				all = append(all, row[0])
+			}
+			return all
+		}
+		breakOrder := func(id string) {
+			rawsql.Exec(t, target, "UPDATE orders SET creation = '{' WHERE id = '"+id+"'")
+		}
+		test, ended := ids("environment = 'test'"), ids("environment = 'live' AND ended_at IS NOT NULL")
+		before := files(t, s)
+		breakOrder(test[0])
+		breakOrder(ended[0])
+		erase(2, test[0], ended[0])
+		if n := files(t, s); n != 4 { // of both, of the open Live order, and of no order
+			t.Errorf("%d files of %d are left, want 4", n, before)
+		}
+		erase(0)
+
+		open := ids("environment = 'live' AND ended_at IS NULL")[0]
+		later := s.Order(t, s.Live, "")
+		_, err := s.Service.CancelOrder(t.Context(), access.System, later, "withdrawn")
+		must.NoError(t, err)
+		s.Order(t, s.Test, order.MockFake)
+		breakOrder(open)
+		s.Clock.Advance(2 * time.Hour)
+		erase(1, later, open)
+		if n := files(t, s); n != 5 { // and of the later one, which the open one may have
+			t.Errorf("%d files are left, want 5", n)
+		}
+		erase(0)
+	})
+}
+
 func TestEraseOldPhotos(t *testing.T) {
 	storetest.EachTarget(t, func(t *testing.T, target string) {
 		ctx := t.Context()
