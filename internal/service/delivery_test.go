@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -15,7 +16,10 @@ import (
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/uuid7"
+	"github.com/assayhq/assay/internal/testkit/expect"
 	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/pgtest"
+	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 )
@@ -57,29 +61,92 @@ func TestOutbox(t *testing.T) {
 	})
 }
 
+// failDue lets the deliveries to an endpoint that are due fail.
+func failDue(t *testing.T, s *shop.Shop, e *webhook.Endpoint) {
+	t.Helper()
+	const sender = "01980000-0000-7000-8000-000000000001"
+	now := s.Clock.Now()
+	must.NoError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error {
+		_, err := tx.LeaseQueues(sender, []string{e.ID}, now, now.Add(time.Hour))
+		return err
+	}))
+	due, err := s.Store.DueDeliveries(t.Context(), e.ID, store.Place{}, now, 1000)
+	must.NoError(t, err)
+	var results []store.AttemptResult
+	for _, d := range due {
+		results = append(results, store.AttemptResult{
+			Attempt:    webhook.Attempt{DeliveryID: d.ID, Number: d.Attempts + 1, At: now, HTTPStatus: http.StatusGone},
+			EndpointID: e.ID, DueAt: d.DueAt,
+		})
+	}
+	must.NoError(t, s.Store.RecordAttempts(t.Context(), sender, results))
+}
+
+// TestRedeliver_WhileDeleted sends a delivery again while it is being deleted: it never stands in the queue without
+// being there.
+func TestRedeliver_WhileDeleted(t *testing.T) {
+	for name, test := range map[string]struct {
+		remove func(ctx context.Context, s *shop.Shop, orderID string) error
+		left   string
+	}{
+		"Order": {func(ctx context.Context, s *shop.Shop, orderID string) error {
+			_, err := s.Service.EraseOrder(ctx, access.Operator, orderID, false)
+			return err
+		}, "0"},
+		"Account": {func(ctx context.Context, s *shop.Shop, _ string) error {
+			_, err := s.Service.EraseAccount(ctx, access.Operator, s.Account.ID, false)
+			return err
+		}, "0"},
+		"Old": {func(ctx context.Context, s *shop.Shop, _ string) error {
+			_, err := s.Service.DeleteOldDeliveries(ctx, s.Clock.Now().Add(time.Hour), 100)
+			return err
+		}, "1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			target := pgtest.Database(t)
+			s := shop.New(t, target)
+			e := endpoint(t, s, s.Test, "hook", webhook.OrderOutcome)
+			orderID := s.Order(t, s.Test, order.MockFake)
+			failDue(t, s, e)
+			const old = "00000000-0000-7000-8000-000000000001" // of no part
+			rawsql.Exec(t, target, "UPDATE deliveries SET id = '"+old+"'")
+			rawsql.Exec(t, target, "UPDATE delivery_attempts SET delivery_id = '"+old+"'")
+			removed := make(chan error, 1)
+			must.NoError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error {
+				if err := tx.Redeliver(old, s.Clock.Now()); err != nil {
+					return err
+				}
+				go func() { removed <- test.remove(t.Context(), s, orderID) }()
+				return waits(t, target)
+			}))
+			must.NoError(t, <-removed)
+			count := func(rows string) string { return rawsql.Rows(t, target, "SELECT COUNT(*) FROM "+rows)[0][0] }
+			expect.Results(t, count, map[string]string{
+				"deliveries": test.left, "delivery_queue": test.left, "delivery_attempts": test.left,
+			})
+		})
+	}
+}
+
+// waits waits until somebody waits for a lock in PostgreSQL.
+func waits(t *testing.T, target string) error {
+	t.Helper()
+	const waiting = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+	for range 150 {
+		if len(rawsql.Rows(t, target, waiting)) > 0 {
+			return nil
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return errors.New("nobody waits for a lock")
+}
+
 func TestRedeliver(t *testing.T) {
 	storetest.EachTarget(t, func(t *testing.T, target string) {
 		s := shop.New(t, target)
 		ctx := t.Context()
 		e := endpoint(t, s, s.Test, "hook", webhook.OrderOutcome)
-		fail := func() {
-			const sender = "01980000-0000-7000-8000-000000000001"
-			now := s.Clock.Now()
-			must.NoError(t, s.Store.Update(ctx, func(tx *store.Tx) error {
-				_, err := tx.LeaseQueues(sender, []string{e.ID}, now, now.Add(time.Hour))
-				return err
-			}))
-			due, err := s.Store.DueDeliveries(ctx, e.ID, store.Place{}, now, 1000)
-			must.NoError(t, err)
-			var results []store.AttemptResult
-			for _, d := range due {
-				results = append(results, store.AttemptResult{
-					Attempt:    webhook.Attempt{DeliveryID: d.ID, Number: d.Attempts + 1, At: now, HTTPStatus: http.StatusGone},
-					EndpointID: e.ID, DueAt: d.DueAt,
-				})
-			}
-			must.NoError(t, s.Store.RecordAttempts(ctx, sender, results))
-		}
+		fail := func() { failDue(t, s, e) }
 		for range 250 {
 			s.Order(t, s.Test, order.MockUnableToVerify)
 		}

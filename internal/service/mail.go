@@ -162,7 +162,8 @@ func (s *Service) NextMail(ctx context.Context) (*OutgoingMail, error) {
 
 // NextMailDue returns when the first mail of the queue is due; the zero time when there is none.
 func (s *Service) NextMailDue(ctx context.Context) (time.Time, error) {
-	due, err := s.store.NextMailDue(ctx, s.now().Add(-letter.Life))
+	now := s.now()
+	due, err := s.store.NextMailDue(ctx, now, now.Add(-letter.Life), now.Add(letter.Farthest))
 	return due, orNotFound(err, nil)
 }
 
@@ -230,7 +231,8 @@ func (s *Service) DeleteOldMail(ctx context.Context, failedBy time.Time, limit i
 	var deleted int
 	err := s.store.Update(ctx, func(tx *store.Tx) (err error) {
 		now := s.now()
-		if expired, err = tx.ExpireMails(mailExpired, now.Add(-letter.Life), now, limit); err != nil {
+		far := now.Add(letter.Farthest)
+		if expired, err = tx.ExpireMails(mailExpired, now.Add(-letter.Life), now, far, limit); err != nil {
 			return err
 		}
 		deleted, err = tx.DeleteAged(store.OldFailedMails, failedBy, limit)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/text"
@@ -122,6 +123,34 @@ func TestLowBalance_Default(t *testing.T) {
 		s.WantMails(t)
 		s.Order(t, s.Live, "")
 		s.WantMails(t, "low-balance "+owner.Email)
+	})
+}
+
+// TestMail_WrongClock: mail that a wrong clock has put off is sent at once, and expires as any other.
+func TestMail_WrongClock(t *testing.T) {
+	eachPost(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
+		reset := func() {
+			t.Helper()
+			_, _, err := s.Service.ResetUserPassword(t.Context(), access.Operator, owner.AccountID, owner.ID)
+			must.NoError(t, err)
+			far := s.Clock.Now().AddDate(1, 0, 0).UnixMicro()
+			rawsql.Exec(t, s.Target, fmt.Sprintf("UPDATE mails SET due_at = %d", far))
+		}
+		reset()
+		due, err := s.Service.NextMailDue(t.Context())
+		if err != nil || due.After(s.Clock.Now()) {
+			t.Errorf("due at %s, %v", due, err)
+		}
+		s.WantMails(t, "reset-made "+owner.Email)
+
+		reset()
+		s.Clock.Advance(25 * time.Hour)
+		s.WantMails(t)
+		_, err = s.Service.DeleteOldMail(t.Context(), s.Clock.Now().Add(-time.Hour), 10)
+		must.NoError(t, err)
+		if queued, failed, err := s.Service.MailCounts(t.Context()); queued != 0 || failed != 1 || err != nil {
+			t.Errorf("%d mails wait, %d have failed, %v", queued, failed, err)
+		}
 	})
 }
 

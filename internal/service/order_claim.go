@@ -231,12 +231,12 @@ type listFunc = func(ctx context.Context, since time.Time, after store.OrderAt, 
 func eachOrder(
 	ctx context.Context, list listFunc, since time.Time, limit int, change func(id string) (bool, error),
 ) (changed int, err error) {
-	skipped := new(Skipped)
+	skipped := new(fault.Skipped)
 	var after store.OrderAt
 	for ctx.Err() == nil {
 		orders, err := list(ctx, since, after, limit)
 		if err != nil {
-			return changed, errors.Join(skipped.orNil(), err)
+			return changed, errors.Join(skipped.OrNil(), err)
 		}
 		for _, o := range orders {
 			ok, err := change(o.ID)
@@ -244,10 +244,10 @@ func eachOrder(
 				changed++
 			}
 			if fault.KindOf(err) == fault.Unavailable {
-				return changed, errors.Join(skipped.orNil(), err)
+				return changed, errors.Join(skipped.OrNil(), err)
 			}
 			if err != nil {
-				skipped.add(fmt.Errorf("order %s: %w", o.ID, err))
+				skipped.Add(fmt.Errorf("order %s: %w", o.ID, err))
 			}
 		}
 		if len(orders) < limit {
@@ -255,39 +255,5 @@ func eachOrder(
 		}
 		after = orders[len(orders)-1]
 	}
-	return changed, skipped.orNil()
+	return changed, skipped.OrNil()
 }
-
-// Skipped is the error of a task that did what it could: it names rows that could not be handled.
-type Skipped struct {
-	Rows  int // that were skipped
-	named []error
-}
-
-// maxNamed is how many rows an error names.
-const maxNamed = 20
-
-func (e *Skipped) add(err error) {
-	if e.Rows++; len(e.named) < maxNamed {
-		e.named = append(e.named, err)
-	}
-}
-
-func (e *Skipped) orNil() error {
-	if e.Rows == 0 {
-		return nil
-	}
-	return e
-}
-
-// Error names the rows.
-func (e *Skipped) Error() string {
-	text := errors.Join(e.named...).Error()
-	if more := e.Rows - len(e.named); more > 0 {
-		text += fmt.Sprintf("\nand %d more", more)
-	}
-	return text
-}
-
-// Unwrap returns the errors of the rows that are named.
-func (e *Skipped) Unwrap() []error { return e.named }

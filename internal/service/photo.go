@@ -46,28 +46,38 @@ func (s *Service) storePhotos(
 		}
 		files.Go(func() error { return s.media.Put(fileCtx, name, u.Staged) })
 	}
-	err = files.Wait()
-	if err == nil {
-		err = s.store.Update(ctx, func(tx *store.Tx) error {
-			if s.limits.StoredBytes > 0 { // others of the account may have stored theirs meanwhile
-				if err := tx.LockTeam(tenant.AccountID); err != nil {
-					return err
-				}
-				if err := s.checkStorage(ctx, tx.Queries, tenant.AccountID, uploads); err != nil {
-					return err
-				}
-			}
-			if err := tx.InsertPhotos(rows); err != nil {
-				return err
-			}
-			return also(tx, rows)
-		})
-	}
-	if err != nil {
+	if err := files.Wait(); err != nil {
 		s.discardFiles(ctx, rows)
 		return nil, err
 	}
+	if err := s.store.Update(ctx, func(tx *store.Tx) error {
+		if s.limits.StoredBytes > 0 { // others of the account may have stored theirs meanwhile
+			if err := tx.LockTeam(tenant.AccountID); err != nil {
+				return err
+			}
+			if err := s.checkStorage(ctx, tx.Queries, tenant.AccountID, uploads); err != nil {
+				return err
+			}
+		}
+		if err := tx.InsertPhotos(rows); err != nil {
+			return err
+		}
+		return also(tx, rows)
+	}); err != nil {
+		if refused(err) {
+			s.discardFiles(ctx, rows)
+		}
+		return nil, err
+	}
 	return urls, nil
+}
+
+// refused reports whether an error of a transaction proves that nothing of it was committed. After any other one, as
+// when the answer to a commit is lost, the rows may be there: the sweep of the media store removes the files without.
+func refused(err error) bool {
+	kind := fault.KindOf(err)
+	return kind != fault.Internal && kind != fault.Unavailable || errors.Is(err, errPhotoExists) ||
+		errors.Is(err, store.ErrOverloaded)
 }
 
 // checkStorage refuses an upload with which the photos of an account would take more than they may.

@@ -3,15 +3,19 @@ package service_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/proof"
 	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/shop"
@@ -148,6 +152,114 @@ func TestTrimPortalLogs(t *testing.T) {
 		check()
 		export()
 		check()
+	})
+}
+
+// TestTrimPortalLogs_Others: a log that begins with an entry of the future, or cannot be trimmed, does not keep the
+// others from being trimmed.
+func TestTrimPortalLogs_Others(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		s := shop.New(t, target)
+		ctx := t.Context()
+		var accounts []string
+		for _, name := range []string{"first", "second", "third"} {
+			a, err := s.Service.CreateAccount(ctx, access.System, name, name+"@acme.example", text.English)
+			must.NoError(t, err)
+			accounts = append(accounts, a.Account.ID)
+		}
+		export := func(accounts ...string) {
+			t.Helper()
+			for _, id := range accounts {
+				actor := access.Actor{Kind: access.ByUser, Name: "owner", Role: access.Owner, Tenant: access.Tenant{AccountID: id}}
+				must.NoError(t, s.Service.RecordExport(ctx, actor, "orders.csv"))
+			}
+		}
+		const keep = 48 * time.Hour
+		start := s.Clock.Now()
+		trim := func() (int, error) { return s.Service.TrimPortalLogs(ctx, start.Add(2*keep), 100) }
+		s.Clock.Set(start.AddDate(1, 0, 0))
+		export(accounts[0])
+		s.Clock.Set(start)
+		export(accounts...)
+		s.Clock.Set(start.Add(3 * keep))
+		export(accounts...)
+		rawsql.Exec(t, target, "UPDATE accounts SET portal_count = 1 WHERE id = '"+accounts[1]+"'")
+
+		n, err := trim() // also that of the shop
+		skipped, ok := errors.AsType[*fault.Skipped](err)
+		if n != 2 || !ok || skipped.Rows != 1 || !strings.Contains(err.Error(), accounts[1]) {
+			t.Errorf("%d logs are trimmed: %v", n, err)
+		}
+		rawsql.Exec(t, target, "UPDATE accounts SET portal_count = 2 WHERE id = '"+accounts[1]+"'")
+		if n, err := trim(); n != 1 || err != nil {
+			t.Errorf("again: %d logs are trimmed: %v", n, err)
+		}
+		must.NoError(t, s.Store.Update(ctx, func(tx *store.Tx) error {
+			n, err := tx.TrimPortalLog(accounts[0], start.Add(2*keep), s.Clock.Now(), 100)
+			if n != 0 {
+				t.Errorf("%d entries are removed behind one of the future", n)
+			}
+			return err
+		}))
+		left := rawsql.Rows(t, target, "SELECT COUNT(*) FROM portal_events WHERE account_id = '"+accounts[0]+"'")[0][0]
+		if left != "3" {
+			t.Errorf("%s entries are left", left)
+		}
+		holds(t, s, "after the retention")
+	})
+}
+
+// TestEraseOldPhotos_Unreadable: an order that cannot be read is named once and passed over, and so are those whose
+// photos an open one may have.
+func TestEraseOldPhotos_Unreadable(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		s := shop.New(t, target)
+		s.Trade(t)
+		s.Clock.Advance(2 * time.Hour)
+		erase := func(skipped int, named ...string) {
+			t.Helper()
+			_, err := s.Service.EraseOldPhotos(t.Context(), s.Clock.Now().Add(-time.Hour), 100)
+			got, ok := errors.AsType[*fault.Skipped](err)
+			if ok != (skipped > 0) || !ok && err != nil || ok && got.Rows != skipped {
+				t.Fatalf("%d orders should be skipped: %v", skipped, err)
+			}
+			for _, id := range named {
+				if !strings.Contains(err.Error(), id) {
+					t.Errorf("the error does not name %s: %v", id, err)
+				}
+			}
+		}
+		ids := func(where string) (all []string) {
+			for _, row := range rawsql.Rows(t, target, "SELECT id FROM orders WHERE "+where+" ORDER BY id") {
+				all = append(all, row[0])
+			}
+			return all
+		}
+		breakOrder := func(id string) {
+			rawsql.Exec(t, target, "UPDATE orders SET creation = '{' WHERE id = '"+id+"'")
+		}
+		test, ended := ids("environment = 'test'"), ids("environment = 'live' AND ended_at IS NOT NULL")
+		before := files(t, s)
+		breakOrder(test[0])
+		breakOrder(ended[0])
+		erase(2, test[0], ended[0])
+		if n := files(t, s); n != 4 { // of both, of the open Live order, and of no order
+			t.Errorf("%d files of %d are left, want 4", n, before)
+		}
+		erase(0)
+
+		open := ids("environment = 'live' AND ended_at IS NULL")[0]
+		later := s.Order(t, s.Live, "")
+		_, err := s.Service.CancelOrder(t.Context(), access.System, later, "withdrawn")
+		must.NoError(t, err)
+		s.Order(t, s.Test, order.MockFake)
+		breakOrder(open)
+		s.Clock.Advance(2 * time.Hour)
+		erase(1, later, open)
+		if n := files(t, s); n != 5 { // and of the later one, which the open one may have
+			t.Errorf("%d files are left, want 5", n)
+		}
+		erase(0)
 	})
 }
 

@@ -132,9 +132,10 @@ func (q Queries) FailedDeliveries(
 // Redeliver makes a delivery that has ended pending again, due at once and with all attempts before it. It returns
 // ErrNotFound when there is no such delivery, when it is pending, or when its endpoint gets nothing any more.
 func (t *Tx) Redeliver(id string, now time.Time) error {
-	endpointID, err := db.Value[string](t.Context(), t.db.Queries, `SELECT d.endpoint_id FROM deliveries d
-		JOIN webhook_endpoints e ON e.id = d.endpoint_id JOIN api_keys k ON k.id = e.api_key_id
-		WHERE d.id = $1 AND k.revoked_at IS NULL`, id)
+	// The lock keeps it from being deleted while it gets into the queue.
+	endpointID, err := db.Value[string](t.Context(), t.db.Queries, `SELECT endpoint_id FROM deliveries WHERE id = $1
+		AND EXISTS (SELECT 1 FROM webhook_endpoints e JOIN api_keys k ON k.id = e.api_key_id
+		WHERE e.id = deliveries.endpoint_id AND k.revoked_at IS NULL)`+t.db.Dialect.ForUpdate, id)
 	if err != nil {
 		return err
 	}

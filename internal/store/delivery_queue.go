@@ -88,27 +88,55 @@ type QueuedDelivery struct {
 
 // dueDeliveries reads the queues from a place on, across endpoints, and keeps what is the endpoint's and due. So much
 // as a condition on the endpoint makes PostgreSQL, as long as it has no statistics of the table, read and sort all that
-// the endpoint has; for the same reason, the limit is part of the text.
+// the endpoint has; for the same reason, the limit is part of the text. A place whose delivery is gone has no event.
 func dueDeliveries(limit int) string {
 	return `SELECT f.due_at, f.delivery_id, f.failures, f.attempts, d.event, d.body, COALESCE(d.trace, '') FROM (
 			SELECT endpoint_id, due_at, delivery_id, failures, attempts
 			FROM delivery_queue WHERE (endpoint_id, due_at, delivery_id) > ($1, $2, $3)
 			ORDER BY endpoint_id, due_at, delivery_id LIMIT ` + strconv.Itoa(limit) + `) AS f
-		JOIN deliveries d ON d.id = f.delivery_id WHERE f.endpoint_id = $1 AND f.due_at <= $4`
+		LEFT JOIN deliveries d ON d.id = f.delivery_id WHERE f.endpoint_id = $1 AND f.due_at <= $4`
 }
 
 // DueDeliveries returns up to limit deliveries to an endpoint that are due and stand after a place, the longest waiting
-// first.
-func (q Queries) DueDeliveries(
+// first. Places whose deliveries are gone are cleared on the way: those behind them are not to wait.
+func (s *Store) DueDeliveries(
 	ctx context.Context, endpointID string, after Place, now time.Time, limit int,
 ) ([]*QueuedDelivery, error) {
+	for {
+		found, gone, err := s.dueDeliveries(ctx, endpointID, after, now, limit)
+		if err != nil || len(gone) == 0 {
+			return found, err
+		}
+		if err := s.Update(ctx, func(tx *Tx) error { return tx.clearPlaces(endpointID, gone) }); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// clearPlaces removes deliveries of an endpoint from the queue that are gone.
+func (t *Tx) clearPlaces(endpointID string, gone []string) error {
+	return db.InBatches(gone, func(ids []string) error {
+		return t.exec("DELETE FROM delivery_queue WHERE endpoint_id = $1 AND delivery_id IN "+db.List(2, len(ids))+
+			" AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.id = delivery_queue.delivery_id)",
+			append([]any{endpointID}, db.Anys(ids)...)...)
+	})
+}
+
+// dueDeliveries reads what DueDeliveries returns, and the ids of those that are gone.
+func (q Queries) dueDeliveries(
+	ctx context.Context, endpointID string, after Place, now time.Time, limit int,
+) (found []*QueuedDelivery, gone []string, err error) {
 	from := int64(-1)
 	if after.ID != "" {
 		from = column.Micros(after.DueAt)
 	}
-	found := make([]*QueuedDelivery, 0, limit)
-	err := q.db.Records(ctx, dueDeliveries(limit), []any{endpointID, from, after.ID, column.Micros(now)},
+	found = make([]*QueuedDelivery, 0, limit)
+	err = q.db.Records(ctx, dueDeliveries(limit), []any{endpointID, from, after.ID, column.Micros(now)},
 		func(r *db.Record) error {
+			if r.Null(4) {
+				gone = append(gone, r.Text(1))
+				return nil
+			}
 			found = append(found, &QueuedDelivery{
 				Place: Place{DueAt: r.Time(0), ID: r.Text(1)}, Failures: int(r.Integer(2)), Attempts: int(r.Integer(3)),
 				Event: webhook.Event(r.Text(4)), Body: []byte(r.Text(5)), Trace: r.Text(6),
@@ -118,7 +146,7 @@ func (q Queries) DueDeliveries(
 	slices.SortFunc(found, func(a, b *QueuedDelivery) int {
 		return cmp.Or(a.DueAt.Compare(b.DueAt), cmp.Compare(a.ID, b.ID))
 	})
-	return found, err
+	return found, gone, err
 }
 
 // Receiving returns those of the endpoints that get deliveries: an endpoint that is deleted, or whose key is revoked,

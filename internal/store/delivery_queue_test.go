@@ -14,6 +14,7 @@ import (
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/outbox"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
+	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 )
 
@@ -147,6 +148,30 @@ func TestDueDeliveries(t *testing.T) {
 		}
 		if _, oldest, _ := q.store.QueueState(q.Context(), noon.Add(-time.Minute)); !oldest.IsZero() {
 			q.Errorf("due since %v before anything is", oldest)
+		}
+	})
+}
+
+// TestDueDeliveries_Gone: places whose deliveries are gone hide nothing behind them, and are cleared.
+func TestDueDeliveries_Gone(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		s := storetest.Open(t, target)
+		q := &queueTest{T: t, store: s, outbox: outbox.NewTest(t, s)}
+		e := q.outbox.Endpoint("https://example.com/hook", nil)
+		q.endpoints = []*webhook.Endpoint{e}
+		all := q.queue(5, noon)
+		for _, d := range []*webhook.Delivery{all[0], all[1], all[3]} {
+			rawsql.Exec(t, target, "DELETE FROM deliveries WHERE id = '"+d.ID+"'")
+		}
+		first := q.due(e, store.Place{}, noon, 1)
+		if len(first) != 1 || first[0].ID != all[2].ID {
+			t.Fatalf("due: %+v", first)
+		}
+		if next := q.due(e, first[0].Place, noon, 2); len(next) != 1 || next[0].ID != all[4].ID {
+			t.Errorf("due after it: %+v", next)
+		}
+		if pending, _, err := s.QueueState(t.Context(), noon); pending != 2 || err != nil {
+			t.Errorf("%d are queued, %v", pending, err)
 		}
 	})
 }

@@ -150,11 +150,6 @@ var eraseOfOrder = [][2]string{
 	{"verdict_drafts", "DELETE FROM verdict_drafts WHERE order_id = $1"},
 	{"events", `DELETE FROM events WHERE order_id = $1
 		AND api_key_id = (SELECT api_key_id FROM orders WHERE id = $1)`},
-	{"delivery_queue", `DELETE FROM delivery_queue WHERE (endpoint_id, delivery_id) IN
-		(SELECT endpoint_id, id FROM deliveries WHERE order_id = $1)`},
-	{"delivery_attempts", `DELETE FROM delivery_attempts WHERE delivery_id IN
-		(SELECT id FROM deliveries WHERE order_id = $1)`},
-	{"deliveries", "DELETE FROM deliveries WHERE order_id = $1"},
 	{"external_ids", "UPDATE orders SET external_id = NULL WHERE id = $1 AND external_id IS NOT NULL"},
 	{"idempotency_keys", `DELETE FROM idempotency_keys
 		WHERE tenant = (SELECT tenant FROM orders WHERE id = $1)
@@ -166,10 +161,34 @@ func (t *Tx) EraseOrderTexts(e Erasure, orderID string, names bool) error {
 	if err := t.erase(e, eraseOfOrder, orderID); err != nil {
 		return err
 	}
+	if err := t.eraseDeliveries(e, orderID); err != nil {
+		return err
+	}
 	if err := t.eraseFacts(e, orderID, names); err != nil {
 		return err
 	}
 	return t.eraseTimeline(e, orderID, names)
+}
+
+// eraseDeliveries deletes the deliveries of an order, and then what there is of them: none that is gone gets into the
+// queue any more.
+func (t *Tx) eraseDeliveries(e Erasure, orderID string) error {
+	gone, err := db.Pairs[string, string](t.Context(), t.db.Queries,
+		"DELETE FROM deliveries WHERE order_id = $1 RETURNING id, endpoint_id", orderID)
+	e["deliveries"] += int64(len(gone))
+	var queued, attempts int64
+	for _, id := range slices.Sorted(maps.Keys(gone)) {
+		if err != nil {
+			break
+		}
+		queued, err = t.db.Exec("DELETE FROM delivery_queue WHERE endpoint_id = $1 AND delivery_id = $2", gone[id], id)
+		if err == nil {
+			attempts, err = t.db.Exec("DELETE FROM delivery_attempts WHERE delivery_id = $1", id)
+		}
+		e["delivery_queue"] += queued
+		e["delivery_attempts"] += attempts
+	}
+	return err
 }
 
 func (t *Tx) eraseFacts(e Erasure, orderID string, names bool) error {
@@ -262,13 +281,13 @@ var eraseOfAccount = [][2]string{
 		(SELECT id FROM webhook_endpoints WHERE account_id = $1
 		UNION ALL SELECT id FROM deleted_endpoints WHERE account_id = $1)`},
 	{"deleted_endpoints", "DELETE FROM deleted_endpoints WHERE account_id = $1"},
-	{"delivery_queue", `DELETE FROM delivery_queue WHERE endpoint_id IN
-		(SELECT id FROM webhook_endpoints WHERE account_id = $1)`},
 	{
 		"delivery_attempts",
 		"DELETE FROM delivery_attempts WHERE delivery_id IN (SELECT id FROM deliveries WHERE account_id = $1)",
 	},
 	{"deliveries", "DELETE FROM deliveries WHERE account_id = $1"},
+	{"delivery_queue", `DELETE FROM delivery_queue WHERE endpoint_id IN
+		(SELECT id FROM webhook_endpoints WHERE account_id = $1)`}, // after them: none gets into the queue any more
 	{"webhook_endpoints", "DELETE FROM webhook_endpoints WHERE account_id = $1"},
 	{"users", `UPDATE users SET email = 'erased-' || id || '@erased.invalid', password_hash = ''
 		WHERE account_id = $1 AND password_hash <> ''`},

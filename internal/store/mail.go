@@ -27,10 +27,12 @@ func (t *Tx) InsertMail(m *Mail) error {
 }
 
 // NextMailDue returns when the first mail of the queue is to be sent, or ErrNotFound when there is none. Mail made at
-// since or before is left out.
-func (q Queries) NextMailDue(ctx context.Context, since time.Time) (due time.Time, err error) {
-	err = q.db.Row(ctx, "SELECT due_at FROM mails WHERE failed_at IS NULL AND created_at > $1 ORDER BY due_at, id LIMIT 1",
-		[]any{column.Micros(since)}, column.Time(&due))
+// since or before is left out; what is due at far or later was put off by a clock that was wrong, and is due now.
+func (q Queries) NextMailDue(ctx context.Context, now, since, far time.Time) (due time.Time, err error) {
+	err = q.db.Row(ctx, `SELECT CASE WHEN EXISTS (SELECT 1 FROM mails
+			WHERE failed_at IS NULL AND due_at >= $3 AND created_at > $1) AND due_at > $2 THEN $2 ELSE due_at END
+		FROM mails WHERE failed_at IS NULL AND created_at > $1 ORDER BY due_at, id LIMIT 1`,
+		[]any{column.Micros(since), column.Micros(now), column.Micros(far)}, column.Time(&due))
 	return due, err
 }
 
@@ -66,12 +68,12 @@ func (t *Tx) FailMail(m *Mail, failure string, at time.Time) error {
 }
 
 // ExpireMails does the same with up to limit mails that were made at since or before and are not being sent, and
-// returns how many there were.
-func (t *Tx) ExpireMails(failure string, since, now time.Time, limit int) (int64, error) {
+// returns how many there were. What is due at far or later is not being sent, as with ClaimMail.
+func (t *Tx) ExpireMails(failure string, since, now, far time.Time, limit int) (int64, error) {
 	return t.db.Exec(`UPDATE mails SET sealed = '', claim = NULL, failed_at = $1, failure = $2 WHERE id IN (
 		SELECT id FROM mails WHERE failed_at IS NULL AND created_at <= $3
-		AND due_at <= $1 ORDER BY due_at, id LIMIT $4`+t.db.Dialect.SkipLocked+")",
-		column.Micros(now), failure, column.Micros(since), limit)
+		AND (due_at <= $1 OR due_at >= $5) ORDER BY due_at, id LIMIT $4`+t.db.Dialect.SkipLocked+")",
+		column.Micros(now), failure, column.Micros(since), limit, column.Micros(far))
 }
 
 // MailCounts returns how many mails wait to be sent, and how many records of failed ones are kept.

@@ -83,6 +83,9 @@ func (t *Tx) DeleteOldDeliveries(before time.Time, limit int) (deleted int, err 
 			}
 			after = d.id
 		}
+		if old, err = t.lockEnded(old); err != nil {
+			return deleted, err
+		}
 		for _, table := range []string{"delivery_attempts WHERE delivery_id", "deliveries WHERE id"} {
 			if err := db.InBatches(old, func(ids []string) error {
 				return t.exec("DELETE FROM "+table+" IN "+db.List(1, len(ids)), db.Anys(ids)...)
@@ -95,6 +98,27 @@ func (t *Tx) DeleteOldDeliveries(before time.Time, limit int) (deleted int, err 
 		}
 	}
 	return deleted, nil
+}
+
+// lockEnded locks deliveries that are about to be deleted, as Redeliver does, and returns those that are still not
+// queued. On SQLite nothing has happened since they were read.
+func (t *Tx) lockEnded(ids []string) (ended []string, err error) {
+	if t.db.Dialect == &db.SQLite {
+		return ids, nil
+	}
+	err = db.InBatches(ids, func(ids []string) error {
+		list, args := db.List(1, len(ids)), db.Anys(ids)
+		if err := t.exec("SELECT id FROM deliveries WHERE id IN "+list+" ORDER BY id"+t.db.Dialect.ForUpdate,
+			args...); err != nil {
+			return err
+		}
+		some, err := db.Column[string](t.Context(), t.db.Queries, "SELECT id FROM deliveries WHERE id IN "+list+`
+			AND NOT EXISTS (SELECT 1 FROM delivery_queue AS q
+			WHERE q.endpoint_id = deliveries.endpoint_id AND q.delivery_id = deliveries.id)`, args...)
+		ended = append(ended, some...)
+		return err
+	})
+	return ended, err
 }
 
 func (t *Tx) oldestDeliveries(after string, before time.Time, limit int) ([]deliveryAge, error) {
@@ -254,12 +278,14 @@ func (s *Store) DropOldAttempts(
 
 // AgedPortalLogs returns up to limit accounts whose log of the portal begins before the time.
 func (q Queries) AgedPortalLogs(ctx context.Context, before time.Time, limit int) ([]string, error) {
-	return db.Column[string](ctx, q.db, `SELECT DISTINCT account_id FROM portal_events WHERE at < $1
+	return db.Column[string](ctx, q.db, `SELECT account_id FROM portal_events AS e WHERE at < $1
+		AND seq = (SELECT MIN(f.seq) FROM portal_events AS f WHERE f.account_id = e.account_id)
 		ORDER BY account_id LIMIT $2`, column.Micros(before), limit)
 }
 
 // TrimPortalLog removes up to limit of the first entries of an account's log of the portal that are older than the
 // time, and writes an entry that says so: the chain then begins behind them, and nobody can shorten it without a trace.
+// It returns how many it has removed: none where the first entry is younger, or a clock that was wrong has made it so.
 func (t *Tx) TrimPortalLog(accountID string, before, now time.Time, limit int) (n int64, err error) {
 	var gone int64
 	if err := t.db.Row(t.Context(), "UPDATE accounts SET portal_gone = portal_gone WHERE id = $1 RETURNING portal_gone",
@@ -279,6 +305,9 @@ func (t *Tx) TrimPortalLog(accountID string, before, now time.Time, limit int) (
 	trimmed := audit.Head{Chain: audit.PortalTrimmed, AccountID: accountID}
 	err = t.db.Row(t.Context(), `SELECT seq, hash FROM portal_events WHERE account_id = $1 AND seq <= $2
 		ORDER BY seq DESC LIMIT 1`, []any{accountID, last}, &trimmed.Number, &trimmed.Hash)
+	if errors.Is(err, ErrNotFound) {
+		return 0, nil
+	}
 	if err != nil {
 		return 0, err
 	}

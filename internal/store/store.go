@@ -26,6 +26,9 @@ var ErrNotFound = db.ErrNotFound
 // ErrExists is returned by writes that would violate a UNIQUE constraint.
 var ErrExists = db.ErrExists
 
+// ErrOverloaded is the cause of the refusal of a transaction that was not begun, because too many wait.
+var ErrOverloaded = admission.ErrOverloaded
+
 // Queries are the reads, outside and inside transactions.
 type Queries struct{ db db.Queries }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/store"
@@ -33,21 +34,22 @@ func (c *Cleaner) DeleteUnusedPhotos(ctx context.Context, before time.Time, limi
 }
 
 // EraseOldPhotos erases the photos of up to limit Live orders that ended before the time, and of Test orders that were
-// created before it, and returns how many orders it looked at. Photos of open Live orders stay.
+// created before it, and returns how many orders it looked at. Photos of open Live orders stay. An order that cannot be
+// read is passed over for good, and those whose photos such an open order may have: the error names them.
 func (c *Cleaner) EraseOldPhotos(ctx context.Context, before time.Time, limit int) (int, error) {
-	looked := 0
+	looked, skipped := 0, new(fault.Skipped)
 	for _, env := range access.Environments {
-		n, err := c.eraseOldPhotos(ctx, env, before, limit)
+		n, err := c.eraseOldPhotos(ctx, env, before, limit, skipped)
 		if err != nil {
-			return looked, fmt.Errorf("%s: %w", env, err)
+			return looked, errors.Join(skipped.OrNil(), fmt.Errorf("%s: %w", env, err))
 		}
 		looked = max(looked, n)
 	}
-	return looked, nil
+	return looked, skipped.OrNil()
 }
 
 func (c *Cleaner) eraseOldPhotos(
-	ctx context.Context, env access.Environment, before time.Time, limit int,
+	ctx context.Context, env access.Environment, before time.Time, limit int, skipped *fault.Skipped,
 ) (int, error) {
 	mark, err := c.store.RetentionMark(ctx, env)
 	if err != nil {
@@ -58,18 +60,19 @@ func (c *Cleaner) eraseOldPhotos(
 		return 0, err
 	}
 	var gone []photo.Stored
+	var unreadable []error
 	if err := c.store.Update(ctx, func(tx *store.Tx) error {
-		gone = nil
+		gone, unreadable = nil, nil
 		for _, o := range orders {
 			mark = store.RetentionMark{At: o.At, OrderID: o.ID}
 			if o.Skip {
 				continue
 			}
-			needed, err := tx.OpenPhotos(ctx, o.AccountID)
-			if err != nil {
-				return err
+			erased, err := c.erasePhotosOf(tx, env, o)
+			if _, ok := errors.AsType[*store.UnreadableOrder](err); ok {
+				unreadable = append(unreadable, fmt.Errorf("photos of order %s stay: %w", o.ID, err))
+				continue
 			}
-			erased, err := tx.ErasePhotosOf(o.ID, needed, c.now())
 			if err != nil {
 				return err
 			}
@@ -85,7 +88,23 @@ func (c *Cleaner) eraseOldPhotos(
 	if err != nil { // the mark stays: the next round comes back to them
 		return 0, err
 	}
+	for _, err := range unreadable {
+		skipped.Add(err)
+	}
 	return len(orders), c.store.Update(ctx, func(tx *store.Tx) error { return tx.SetRetentionMark(env, mark) })
+}
+
+// erasePhotosOf erases the photos of an old order, except those that open orders have: where one of them cannot be
+// read, it may have any. Open orders are Live, and have no photos of Test orders.
+func (c *Cleaner) erasePhotosOf(tx *store.Tx, env access.Environment, o store.AgedOrder) ([]photo.Stored, error) {
+	var needed map[string]bool
+	if env == access.Live {
+		var err error
+		if needed, err = tx.OpenPhotos(tx.Context(), o.AccountID); err != nil {
+			return nil, err
+		}
+	}
+	return tx.ErasePhotosOf(o.ID, needed, c.now())
 }
 
 // sweepBatch is how many files are looked up at a time.

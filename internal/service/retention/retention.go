@@ -4,9 +4,12 @@ package retention
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
+	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/store"
@@ -139,19 +142,28 @@ func (c *Cleaner) DeleteOldLeases(ctx context.Context, limit int) (int, error) {
 }
 
 // TrimPortalLogs removes entries of the logs of the portal that are older than the time, of up to limit accounts, and
-// returns of how many. A log is trimmed once a day at most, because each time leaves an entry.
+// returns of how many. A log is trimmed once a day at most, because each time leaves an entry. One that cannot be
+// trimmed does not stop the others.
 func (c *Cleaner) TrimPortalLogs(ctx context.Context, before time.Time, limit int) (int, error) {
 	aged, err := c.store.AgedPortalLogs(ctx, before.Add(-trimGap), limit)
 	if err != nil {
 		return 0, err
 	}
+	trimmed, skipped := 0, new(fault.Skipped)
 	for _, id := range aged {
-		if err := c.store.Update(ctx, func(tx *store.Tx) error {
-			_, err := tx.TrimPortalLog(id, before, c.now(), trimBatch)
+		var removed int64
+		err := c.store.Update(ctx, func(tx *store.Tx) (err error) {
+			removed, err = tx.TrimPortalLog(id, before, c.now(), trimBatch)
 			return err
-		}); err != nil {
-			return 0, err
+		})
+		switch {
+		case fault.KindOf(err) == fault.Unavailable:
+			return trimmed, errors.Join(skipped.OrNil(), err)
+		case err != nil:
+			skipped.Add(fmt.Errorf("log of account %s: %w", id, err))
+		case removed > 0:
+			trimmed++
 		}
 	}
-	return len(aged), nil
+	return trimmed, skipped.OrNil()
 }

@@ -2,6 +2,7 @@
 package wire
 
 import (
+	"bytes"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -30,6 +31,7 @@ type Proxy struct {
 	mu    sync.Mutex
 	links []*link
 	dead  bool // nothing comes through
+	lose  []byte
 }
 
 type link struct {
@@ -105,9 +107,27 @@ func (p *Proxy) accept() {
 		p.mu.Lock()
 		p.links = append(p.links, l)
 		p.mu.Unlock()
-		go l.copy(server, client)
-		go l.copy(client, server)
+		go l.copy(server, client, func([]byte) bool { return false })
+		go l.copy(client, server, p.loses)
 	}
+}
+
+// Lose lets the next answer in which the text stands get lost with its connection.
+func (p *Proxy) Lose(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lose = []byte(text)
+}
+
+// loses reports whether an answer of the server is the one to be lost.
+func (p *Proxy) loses(answer []byte) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.lose) == 0 || !bytes.Contains(answer, p.lose) {
+		return false
+	}
+	p.lose = nil
+	return true
 }
 
 // Swallow makes the connections of the moment dead: nothing comes through, and neither side is told. Later connections
@@ -138,8 +158,8 @@ func (p *Proxy) Cut(dead bool) {
 	}
 }
 
-// copy forwards until one side ends; then the other is ended too, unless the link is cut.
-func (l *link) copy(to, from net.Conn) {
+// copy forwards until one side ends, or something is to be lost; then the other is ended too, unless the link is cut.
+func (l *link) copy(to, from net.Conn, lost func([]byte) bool) {
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buf)
@@ -150,6 +170,10 @@ func (l *link) copy(to, from net.Conn) {
 			}
 			continue
 		default:
+		}
+		if lost(buf[:n]) {
+			_, _ = from.Close(), to.Close()
+			return
 		}
 		if n > 0 {
 			if _, err := to.Write(buf[:n]); err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/worker/lease"
 	"github.com/assayhq/assay/internal/worker/liveness"
@@ -183,7 +184,7 @@ func (k *Keeper) Round(ctx context.Context) error {
 		if err := k.finish(ctx, task); err != nil {
 			failures = append(failures, fmt.Errorf("%s: %w", task.name, err))
 			rows := 1
-			if skipped, ok := errors.AsType[*service.Skipped](err); ok {
+			if skipped, ok := errors.AsType[*fault.Skipped](err); ok {
 				rows = skipped.Rows
 			}
 			k.metrics.skipped.WithLabelValues(task.name).Add(float64(rows))

@@ -10,8 +10,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
-	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/testkit/integrationtest"
 	"github.com/assayhq/assay/internal/testkit/pictures"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
@@ -187,7 +187,7 @@ func TestExpiry_ManyUnreadable(t *testing.T) {
 		}
 		w.Clock.Advance(2 * week)
 		n, err := w.Service.ExpirePhotoRequests(t.Context(), w.Clock.Now(), 2)
-		if skipped, ok := errors.AsType[*service.Skipped](err); n != 1 || !ok || skipped.Rows != 4 {
+		if skipped, ok := errors.AsType[*fault.Skipped](err); n != 1 || !ok || skipped.Rows != 4 {
 			t.Errorf("%d expired: %v", n, err)
 		}
 		c.Get(t, "/orders/"+ids[4]).Is(t, "outcome", "unable-to-verify")
