@@ -31,7 +31,7 @@ func (s *Service) needsApproval(actor access.Actor) bool {
 // access.ApprovalRequested: nothing else is done yet.
 func (s *Service) requestApproval(ctx context.Context, actor access.Actor, a access.Approval) error {
 	now := s.now()
-	a.ID, a.Status = uuid7.New(), access.ApprovalOpen
+	a.ID, a.Status = cmp.Or(a.ID, uuid7.New()), access.ApprovalOpen
 	a.RequestedBy, a.Requester, a.RequestedAt, a.ExpiresAt = actor.ID, actor.Name, now, now.Add(access.ApprovalLife)
 	err := s.store.Update(ctx, func(tx *store.Tx) error {
 		if _, err := lockAdministrator(tx, actor.ID); err != nil {
@@ -45,6 +45,9 @@ func (s *Service) requestApproval(ctx context.Context, actor access.Actor, a acc
 		}
 		return s.recordStaffAction(tx, actor, approvalAction(audit.ApprovalRequested, &a))
 	})
+	if errors.Is(err, store.ErrExists) {
+		err = nil // it was asked for already
+	}
 	if err := s.afterMail(err); err != nil {
 		return err
 	}
@@ -192,8 +195,8 @@ func (s *Service) decide(
 func (s *Service) performApproved(ctx context.Context, tx *store.Tx, by access.Actor, a *access.Approval) error {
 	switch d := a.Deed; a.Kind {
 	case access.ApproveCredits:
-		_, err := s.grantIn(ctx, tx, by, access.Tenant{AccountID: a.AccountID, Environment: d.Environment}, d.Amount, d.Note,
-			a.ID)
+		_, err := s.grantIn(ctx, tx, by, access.Tenant{AccountID: a.AccountID, Environment: d.Environment}, a.ID, d.Amount,
+			d.Note, a.ID)
 		return err
 	case access.ApproveRole:
 		who, err := tx.StaffForUpdate(a.TargetID)

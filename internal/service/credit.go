@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/credit"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/uuid7"
 )
 
 // AccountTotals returns the balance of a tenant with its counters.
@@ -37,6 +39,14 @@ const soloGrantWindow = 24 * time.Hour
 func (s *Service) GrantCredits(
 	ctx context.Context, actor access.Actor, t access.Tenant, amount int64, note string,
 ) (balance int64, err error) {
+	return s.GrantCreditsOnce(ctx, actor, t, uuid7.New(), amount, note)
+}
+
+// GrantCreditsOnce is GrantCredits for a form that may be sent twice. Its id becomes that of the ledger entry, or of the
+// request for approval: what is there already is not done again.
+func (s *Service) GrantCreditsOnce(
+	ctx context.Context, actor access.Actor, t access.Tenant, id string, amount int64, note string,
+) (balance int64, err error) {
 	if err := actor.Require(access.Administer); err != nil {
 		return 0, err
 	}
@@ -50,6 +60,9 @@ func (s *Service) GrantCredits(
 	}
 	tooMuch := false
 	err = s.store.Update(ctx, func(tx *store.Tx) error {
+		if done, err := tx.HasEntry(ctx, id); done || err != nil {
+			return cmp.Or(err, store.ErrExists)
+		}
 		if s.needsApproval(actor) && t.Environment == access.Live {
 			alone, err := s.grantedAlone(ctx, tx, actor, t.AccountID)
 			limit := s.limits.FourEyes.Credits
@@ -57,9 +70,12 @@ func (s *Service) GrantCredits(
 				return err
 			}
 		}
-		balance, err = s.grantIn(ctx, tx, actor, t, amount, note, "")
+		balance, err = s.grantIn(ctx, tx, actor, t, id, amount, note, "")
 		return err
 	})
+	if errors.Is(err, store.ErrExists) {
+		return s.Balance(ctx, t)
+	}
 	if err != nil || !tooMuch {
 		return balance, err
 	}
@@ -68,7 +84,7 @@ func (s *Service) GrantCredits(
 		return 0, orNotFound(err, fault.Missing("account"))
 	}
 	return 0, s.requestApproval(ctx, actor, access.Approval{
-		Kind: access.ApproveCredits, AccountID: account.ID, TargetID: account.ID, TargetName: account.Name,
+		ID: id, Kind: access.ApproveCredits, AccountID: account.ID, TargetID: account.ID, TargetName: account.Name,
 		Deed: access.ApprovedDeed{Environment: t.Environment, Amount: amount, Note: note},
 	})
 }
@@ -106,15 +122,15 @@ func (s *Service) grantedAlone(
 	}
 }
 
-// grantIn changes a balance in a transaction; approval is the id of the request that was approved, or empty.
+// grantIn changes a balance in a transaction by the entry with the id; approval is the id of the request that was approved, or empty.
 func (s *Service) grantIn(
-	ctx context.Context, tx *store.Tx, actor access.Actor, t access.Tenant, amount int64, note, approval string,
+	ctx context.Context, tx *store.Tx, actor access.Actor, t access.Tenant, id string, amount int64, note, approval string,
 ) (int64, error) {
 	account, err := tx.Account(ctx, t.AccountID)
 	if err != nil {
 		return 0, orNotFound(err, fault.Missing("account"))
 	}
-	balance, err := tx.Grant(account.ID, t.Environment, amount, note, s.now())
+	balance, err := tx.GrantOnce(id, account.ID, t.Environment, amount, note, s.now())
 	if err != nil {
 		return 0, err
 	}

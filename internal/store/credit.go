@@ -39,15 +39,23 @@ type Charge struct {
 
 // Grant adds an operator's or developer's change of the balance and returns the balance after it.
 func (t *Tx) Grant(accountID string, env access.Environment, amount int64, note string, at time.Time) (int64, error) {
+	return t.GrantOnce(uuid7.New(), accountID, env, amount, note, at)
+}
+
+// GrantOnce is Grant with the id of the entry, or ErrExists where there is one with it.
+func (t *Tx) GrantOnce(
+	id, accountID string, env access.Environment, amount int64, note string, at time.Time,
+) (int64, error) {
 	e := &credit.Entry{
-		AccountID: accountID, Environment: env, Kind: credit.Grant, Amount: amount, Note: note, CreatedAt: at,
+		ID: id, AccountID: accountID, Environment: env, Kind: credit.Grant, Amount: amount, Note: note, CreatedAt: at,
 	}
-	return e.BalanceAfter, t.append(e)
+	err := t.append(e)
+	return e.BalanceAfter, err
 }
 
 // RefundOrder gives back what the order was charged. It is an error to refund an order twice.
 func (t *Tx) RefundOrder(orderID, note string, at time.Time) error {
-	e := &credit.Entry{Kind: credit.Refund, OrderID: orderID, Note: note, CreatedAt: at}
+	e := &credit.Entry{ID: uuid7.New(), Kind: credit.Refund, OrderID: orderID, Note: note, CreatedAt: at}
 	if err := t.db.Row(t.Context(), `SELECT id, account_id, environment, -amount FROM ledger_entries
 			WHERE id = $1 AND kind = 'charge'`,
 		[]any{orderID}, &e.ChargeID, &e.AccountID, &e.Environment, &e.Amount); err != nil {
@@ -74,7 +82,6 @@ func (t *Tx) append(e *credit.Entry) error {
 	if err != nil {
 		return err
 	}
-	e.ID = uuid7.New()
 	return t.db.Insert(ledgerColumns, ledgerRow(e, tenant)...)
 }
 
@@ -86,6 +93,11 @@ func ledgerRow(e *credit.Entry, tenant int64) []any {
 		e.ID, e.AccountID, string(e.Environment), tenant, e.Seq, string(e.Kind), e.Amount, e.BalanceAfter,
 		column.TextOrNull(e.OrderID), column.TextOrNull(e.ChargeID), e.Note, column.Micros(e.CreatedAt),
 	}
+}
+
+// HasEntry reports whether there is a ledger entry with the id.
+func (q Queries) HasEntry(ctx context.Context, id string) (bool, error) {
+	return q.db.Exists(ctx, "FROM ledger_entries WHERE id = $1", id)
 }
 
 // LedgerPage returns entries newest first, and the totals of the account: page p of size limit is a range of the dense

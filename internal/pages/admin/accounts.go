@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 	"strings"
@@ -12,6 +13,8 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/store/uuid7"
+	"github.com/google/uuid"
 )
 
 const listLimit = 50
@@ -177,6 +180,7 @@ type creditsView struct {
 	Entries     []*credit.Entry
 	Pager       ui.Pager
 	Form        *ui.Form
+	Once        string // the id of what the form does: sent twice it does it once
 }
 
 func (a *Admin) showCredits(w http.ResponseWriter, r *http.Request, who *visitor, head *accountHead) error {
@@ -188,6 +192,7 @@ func (a *Admin) renderCredits(
 ) error {
 	v := creditsView{
 		accountHead: head, Environment: head.tenant.Environment, Form: form, Pager: ui.NewPager(r, listLimit),
+		Once: cmp.Or(form.Get("once"), uuid7.New()),
 	}
 	entries, totals, err := a.Service.Ledger(r.Context(), actorOf(who), head.tenant, v.Pager.Page, v.Pager.Limit)
 	if err != nil {
@@ -207,7 +212,8 @@ func (a *Admin) grantCredits(w http.ResponseWriter, r *http.Request, who *visito
 		form.Fail("amount", "admin.problem.range")
 		return a.renderCredits(w, r, who, head, form)
 	}
-	balance, err := a.Service.GrantCredits(r.Context(), actorOf(who), head.tenant, amount, form.Get("note"))
+	id := onceID(form.Get("once"), form.Get("amount"), form.Get("note"))
+	balance, err := a.Service.GrantCreditsOnce(r.Context(), actorOf(who), head.tenant, id, amount, form.Get("note"))
 	if fault.CodeOf(err) == "not-enough-credits" {
 		form.Fail("amount", "admin.credits.out_of_bounds")
 	} else if err := a.pages.Refuse(form, err); err != nil {
@@ -218,6 +224,15 @@ func (a *Admin) grantCredits(w http.ResponseWriter, r *http.Request, who *visito
 	}
 	back := accountPath(head.Account, "credits", string(head.tenant.Environment))
 	return a.Site.Redirect(w, r, back, ui.Done("admin.credits.granted", "balance", balance))
+}
+
+// onceID returns an id that is the same for the same form with the same content, however often it is sent.
+func onceID(form string, content ...string) string {
+	id, err := uuid.Parse(form)
+	if err != nil {
+		return uuid7.New()
+	}
+	return uuid.NewSHA1(id, []byte(strings.Join(content, "\n"))).String()
 }
 
 type ordersView struct {

@@ -72,8 +72,10 @@ func TestFourEyes(t *testing.T) {
 			if balance() != before {
 				t.Error("small amounts need somebody else")
 			}
-			aoi.Submit(credits, "amount", "101", "note", "large <b>").
-				Want(t, http.StatusOK, "Nothing is changed yet", "large &lt;b&gt;", "101", "Withdraw")
+			once := []string{"once", "0199c3a9-52d0-7f3b-8c1e-2f6d9a7b4c30", "amount", "101", "note", "large <b>"}
+			aoi.Submit(credits, once...)
+			aoi.Submit(credits, once...). // sent twice, it asks once
+							Want(t, http.StatusOK, "Nothing is changed yet", "large &lt;b&gt;", "101", "Withdraw")
 			if balance() != before {
 				t.Error("the balance is changed before the approval")
 			}

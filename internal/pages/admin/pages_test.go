@@ -204,6 +204,12 @@ func TestCredits(t *testing.T) {
 	live := "/desk/admin/accounts/" + w.Account.ID + "/credits/live"
 	v.Follow(v.Post(live, "amount", "1,500", "note", "invoice 12")).Want(t, http.StatusOK, "2,500", "invoice 12", "+1,500")
 	v.Follow(v.Post(live, "amount", "-500", "note", "correction")).Want(t, http.StatusOK, "2,000", "−500")
+	once := []string{"once", "0199c3a9-52d0-7f3b-8c1e-2f6d9a7b4c30"} // as the hidden field of the form
+	for range 2 {                                                    // a double click, or a reload after a lost answer
+		v.Follow(v.Post(live, append(once, "amount", "7", "note", "gift")...)).Want(t, http.StatusOK, "2,007")
+	}
+	v.Follow(v.Post(live, append(once, "amount", "-7", "note", "back and changed")...)).Want(t, http.StatusOK, "2,000")
+	v.Get(live).Want(t, http.StatusOK, `<input type="hidden" name="once" value="`)
 	for amount, words := range map[string]string{
 		"-2001": "would become negative", "0": "out of range", "x": "out of range", "9999999999999999": "out of range",
 	} {
