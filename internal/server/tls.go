@@ -81,7 +81,13 @@ func (s *Settings) ensureSelfSigned(certFile, keyFile string, now time.Time) err
 		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
 	}
 	for _, raw := range []string{s.PublicURL, s.MediaURL} {
-		if u, err := url.Parse(raw); err == nil && net.ParseIP(u.Hostname()) == nil && u.Hostname() != "localhost" {
+		u, err := url.Parse(raw)
+		if err != nil {
+			continue
+		}
+		if ip := net.ParseIP(u.Hostname()); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else if u.Hostname() != "localhost" {
 			template.DNSNames = append(template.DNSNames, u.Hostname())
 		}
 	}
