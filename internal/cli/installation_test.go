@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/assayhq/assay/internal/host"
 	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/must"
@@ -423,5 +424,12 @@ func TestCheckReadOnly(t *testing.T) {
 	}
 	if code, _, stderr := run(t, mounted, nil, "accounts", "create", "--name", "B", "--owner", "b@b.example"); code == 0 {
 		t.Errorf("a change on a read-only disk passed: %s", stderr)
+	}
+	server, err := os.OpenFile(filepath.Join(data, "server.lock"), os.O_CREATE|os.O_RDWR, 0o600) // of one that runs
+	must.NoError(t, err)
+	defer func() { _ = server.Close() }()
+	must.NoError(t, host.Lock(server, false))
+	if code, _, stderr := run(t, mounted, nil, "check"); code != 1 || !strings.Contains(stderr, "a server is running") {
+		t.Errorf("beside a server: status %d, %s", code, stderr)
 	}
 }

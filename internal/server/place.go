@@ -146,8 +146,22 @@ func OpenToCheck(ctx context.Context, s Settings, log *slog.Logger) (app *App, b
 	return app, nil, err
 }
 
+// inUse reports whether a server runs on the data folder, which need not be writable here.
+func inUse(dir string) bool {
+	f, err := os.Open(filepath.Join(filepath.Clean(dir), lockFile))
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }() // was only read
+	return host.Lock(f, false) != nil
+}
+
 // copyDatabase copies the database into a temporary folder and uses it from there.
 func (s *Settings) copyDatabase(original string) (folder string, err error) {
+	if inUse(s.Data) { // a copy of what changes meanwhile would look broken
+		return "", fmt.Errorf("a server is running on the data folder %s, which cannot be written from here: "+
+			"check it where the server runs, or check a snapshot or a restored backup", s.Data)
+	}
 	if folder, err = os.MkdirTemp("", "assay-check-"); err != nil {
 		return "", err
 	}
