@@ -31,7 +31,7 @@ var statuses = map[fault.Kind]int{
 	fault.Invalid: http.StatusBadRequest, fault.Unauthorized: http.StatusUnauthorized,
 	fault.PaymentRequired: http.StatusPaymentRequired, fault.Forbidden: http.StatusForbidden,
 	fault.NotFound: http.StatusNotFound, fault.Conflict: http.StatusConflict,
-	fault.Gone:     http.StatusGone,
+	fault.Gone: http.StatusGone, fault.Incomplete: http.StatusRequestTimeout,
 	fault.TooLarge: http.StatusRequestEntityTooLarge, fault.RateLimited: http.StatusTooManyRequests,
 	fault.Unavailable: http.StatusServiceUnavailable, fault.Internal: http.StatusInternalServerError,
 }

@@ -28,6 +28,7 @@ const (
 	TooLarge
 	RateLimited
 	Unavailable
+	Incomplete // the request did not arrive whole, and may if it is sent again
 )
 
 // Error is an error with everything that the caller may see, and a hidden cause.

@@ -202,7 +202,7 @@ func (p *Pages) addPhoto(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// unreadable says why a body could not be read.
+// unreadable says why a body could not be read. One that was cut off or took too long may arrive whole the next time.
 func (p *Pages) unreadable(err error) error {
 	if fault.CodeOf(err) != "" {
 		return err
@@ -210,7 +210,7 @@ func (p *Pages) unreadable(err error) error {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return photo.FileTooLarge(p.MaxPhotoBytes).Because(err)
 	}
-	return fault.BadRequest("The photo was not received completely.").Because(err)
+	return fault.New(fault.Incomplete, "incomplete-photo", "The photo was not received completely.").Because(err)
 }
 
 func (p *Pages) removePhoto(w http.ResponseWriter, r *http.Request) error {

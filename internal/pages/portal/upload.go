@@ -104,7 +104,7 @@ func (u *upload) readField(part *httpx.Part) error {
 		return fault.New(fault.TooLarge, "form-too-large", "The form is too large.")
 	}
 	if !strings.HasPrefix(name, photoField) { // a field for files that was left empty
-		u.form.Values.Add(name, strings.ReplaceAll(strings.ToValidUTF8(string(value), "\uFFFD"), "\x00", "\uFFFD"))
+		u.form.Values.Add(name, ui.PlainText(string(value)))
 	}
 	return nil
 }

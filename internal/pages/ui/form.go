@@ -41,9 +41,11 @@ func NewForm(pairs ...string) *Form {
 	return f
 }
 
-// plainText keeps out what cannot be stored, and ends lines as the page did before the browser sent them: what is
-// counted and shown again is what was entered.
 var plainText = strings.NewReplacer("\x00", "\uFFFD", "\r\n", "\n")
+
+// PlainText returns the value of a field without what cannot be stored, and with lines that end as they did on the page
+// before the browser sent them: what is counted and shown again is what was entered. ReadForm does it by itself.
+func PlainText(value string) string { return plainText.Replace(strings.ToValidUTF8(value, "\uFFFD")) }
 
 // ReadForm reads the fields that were sent in the body, 1 MiB at most. Files are not read: an upload has its own
 // handler.
@@ -79,7 +81,7 @@ func readForm(w http.ResponseWriter, r *http.Request, limit int64) (*Form, error
 	}
 	for _, values := range r.PostForm {
 		for i, v := range values {
-			values[i] = plainText.Replace(strings.ToValidUTF8(v, "\uFFFD"))
+			values[i] = PlainText(v)
 		}
 	}
 	return &Form{Values: r.PostForm}, nil

@@ -107,19 +107,9 @@ function addTile(shot, id, image) {
   shot.querySelector(".shots").append(tile);
 }
 
-async function drop(tile) {
+function drop(tile) {
   const id = tile.dataset.key;
-  const sent = tile.classList.contains("is-sent");
-  await outbox.remove(id);
-  if (sent) {
-    try {
-      const answer = await fetch(`${path}/photos/${id}`, { method: "DELETE" });
-      if (answer.status === 410) return location.reload();
-      if (!answer.ok) return tell("offline");
-    } catch {
-      return tell("offline");
-    }
-  }
+  outbox.remove(id);
   remember(id);
   tile.remove();
   refresh();
@@ -128,12 +118,11 @@ async function drop(tile) {
 function told(id, state) {
   const tile = root.querySelector(`li[data-key="${id}"]`);
   tell(state === "offline" ? "offline" : "");
-  if (!tile) return;
-  if (state === "failed") {
+  if (tile && state === "failed") {
     problem(tile.closest(".shot"), root.dataset.failed);
     remember(id);
     tile.remove();
-  } else {
+  } else if (tile) {
     tile.querySelector(".shot-state").textContent = root.dataset[state === "offline" ? "waiting" : state];
     tile.classList.toggle("is-sent", state === "sent");
   }
@@ -158,7 +147,7 @@ function complete(shot) {
   return shot.querySelector("li") !== null || unable(shot) || !("required" in shot.dataset);
 }
 
-/** Submitting waits for every photo to be sent. */
+/** Submitting waits for every photo to be sent, and for every removed one to be gone. */
 function refresh() {
   const shots = [...root.querySelectorAll(".shot")];
   const some = shots.some((shot) => shot.querySelector("li") !== null || unable(shot));
@@ -204,6 +193,10 @@ submit.addEventListener("click", async () => {
 });
 
 for (const photo of await outbox.open()) {
+  if (photo.removed) {
+    root.querySelector(`li[data-key="${photo.id}"]`)?.remove();
+    continue;
+  }
   const shot = [...root.querySelectorAll(".shot")].find((other) => other.dataset.index === photo.index);
   if (!shot || shot.querySelector(`li[data-key="${photo.id}"]`)) continue;
   const { image } = await look(photo.blob, []);

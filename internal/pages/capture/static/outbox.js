@@ -1,8 +1,9 @@
-// Photos that are still to be sent. They are kept in the browser until the service has them, so that neither a lost
-// connection nor a closed page loses one.
+// Photos that are still to be sent, and removals of photos that the service may have. They are kept in the browser
+// until the service has answered, so that neither a lost connection nor a closed page loses one.
 
 const firstWait = 1000;
 const longestWait = 30000;
+const refusals = [400, 409, 413]; // of a photo for what it is, or for its place
 
 export class Outbox {
   #path;
@@ -12,7 +13,7 @@ export class Outbox {
   #told;
   #wake = () => {};
 
-  /** told(id, state) hears of each photo: waiting, sending, sent, offline or failed. */
+  /** told(id, state) hears of each photo: waiting, sending, sent, offline, failed or removed. */
   constructor(path, told) {
     this.#path = path;
     this.#told = told;
@@ -23,25 +24,34 @@ export class Outbox {
     return this.#waiting.size;
   }
 
-  /** Returns what an earlier visit has left. */
+  /** Returns what an earlier visit has left: photos, and removals of some. */
   async open() {
     this.#db = await openDatabase();
-    for (const photo of await this.#stored()) this.#waiting.set(photo.id, photo);
+    for (const photo of await this.#stored()) {
+      if (!this.#waiting.has(photo.id)) this.#waiting.set(photo.id, photo);
+    }
     this.#run();
     return [...this.#waiting.values()];
   }
 
   async add(photo) {
-    const entry = { ...photo, path: this.#path };
-    this.#waiting.set(photo.id, entry);
-    await this.#store((photos) => photos.put(entry));
+    await this.#keep(photo);
     this.#told(photo.id, "waiting");
     this.#run();
   }
 
+  /** Removes a photo. The service may have it even if that was never told, so it is asked in every case: in the place
+   * of the photo, and before what is added later. */
   async remove(id) {
-    this.#waiting.delete(id);
-    await this.#store((photos) => photos.delete(id));
+    await this.#keep({ id, removed: true });
+    this.#wake();
+    this.#run();
+  }
+
+  async #keep(photo) {
+    const entry = { ...photo, path: this.#path };
+    this.#waiting.set(photo.id, entry);
+    await this.#store((photos) => photos.put(entry));
   }
 
   async #run() {
@@ -49,43 +59,54 @@ export class Outbox {
     this.#running = true;
     let wait = firstWait;
     while (this.#waiting.size > 0) {
-      const photo = this.#waiting.values().next().value;
-      this.#told(photo.id, "sending");
-      const pause = await this.#send(photo);
-      if (pause === undefined) {
+      const entry = this.#waiting.values().next().value;
+      if (!entry.removed) this.#told(entry.id, "sending");
+      const pause = await this.#send(entry);
+      if (pause === undefined || this.#waiting.get(entry.id) !== entry) { // done with, or removed in the meantime
         wait = firstWait;
         continue;
       }
-      this.#told(photo.id, "offline");
+      this.#told(entry.id, "offline");
       await this.#sleep(Math.max(pause, wait));
       wait = Math.min(2 * wait, longestWait);
     }
     this.#running = false;
   }
 
-  /** Returns how long to wait at least before the photo is sent again, nothing if it is done with. */
-  async #send(photo) {
+  /** Sends a photo, or its removal. Returns how long to wait at least before it is sent again, nothing if it is done
+   * with. */
+  async #send(entry) {
+    const address = `${this.#path}/photos/${entry.id}`;
     let answer;
     try {
-      answer = await fetch(`${this.#path}/photos/${photo.id}?index=${encodeURIComponent(photo.index)}`, {
-        method: "PUT",
-        body: photo.blob,
-      });
+      answer = entry.removed
+        ? await fetch(address, { method: "DELETE" })
+        : await fetch(`${address}?index=${encodeURIComponent(entry.index)}`, { method: "PUT", body: entry.blob });
     } catch {
       return 0;
     }
-    if (answer.status === 429 || answer.status >= 500) return 1000 * Number(answer.headers.get("Retry-After") ?? 0);
-    const here = this.#waiting.has(photo.id);
-    await this.remove(photo.id);
     if (answer.ok) {
-      if (here) this.#told(photo.id, "sent");
-      else fetch(`${this.#path}/photos/${photo.id}`, { method: "DELETE" }).catch(() => {});
+      await this.#done(entry, entry.removed ? "removed" : "sent");
     } else if (answer.status === 410 || answer.status === 404) {
+      await this.#forget(entry.id);
       location.reload();
+    } else if (!entry.removed && refused(answer)) {
+      await this.#done(entry, "failed");
     } else {
-      this.#told(photo.id, "failed");
+      return 1000 * (Number(answer.headers.get("Retry-After")) || 0);
     }
     return undefined;
+  }
+
+  async #done(entry, state) {
+    if (this.#waiting.get(entry.id) !== entry) return; // the removal is still to be sent
+    await this.#forget(entry.id);
+    this.#told(entry.id, state);
+  }
+
+  async #forget(id) {
+    this.#waiting.delete(id);
+    await this.#store((photos) => photos.delete(id));
   }
 
   #sleep(milliseconds) {
@@ -112,6 +133,12 @@ export class Outbox {
       // The disk is full or private: the photo is sent as long as the page is open.
     }
   }
+}
+
+/** Tells whether it is the photo that is refused, by the service or for its size: not its way there. */
+function refused(answer) {
+  const ours = answer.headers.get("Content-Type")?.startsWith("application/json");
+  return refusals.includes(answer.status) && (ours || answer.status === 413);
 }
 
 /** Returns nothing where the browser keeps nothing. */

@@ -30,9 +30,28 @@ function takeDrops(zone) {
   });
 }
 
+// What is told of an answer that has no page for the form, by its status. Whatever it is, the form keeps its files.
+const notes = {
+  0: "unreachable", 401: "signed-out", 409: "changed", 413: "large", 429: "many",
+  502: "unreachable", 503: "unreachable", 504: "unreachable",
+};
+
 function send(form) {
   const progress = form.querySelector("progress");
   const button = form.querySelector("button.primary");
+  const label = button.lastChild.textContent;
+  const show = (name) => {
+    for (const note of form.querySelectorAll("[data-note]")) note.hidden = note.dataset.note !== name;
+  };
+  const stay = (name) => {
+    button.disabled = false;
+    button.lastChild.textContent = label;
+    progress.hidden = true;
+    progress.value = 0;
+    show(name);
+    form.querySelector("[data-note]:not([hidden])")?.scrollIntoView({ block: "nearest" });
+  };
+  show();
   button.disabled = true;
   button.lastChild.textContent = form.dataset.sending;
   progress.hidden = false;
@@ -46,13 +65,15 @@ function send(form) {
       location.assign(to);
       return;
     }
-    // The answer is the page with what is wrong.
+    if (request.responseURL !== form.action) return stay("signed-out"); // led away, which only happens there
     const main = new DOMParser().parseFromString(request.responseText, "text/html").querySelector("main");
+    if (request.status !== 422 || !main) return stay(notes[request.status] ?? "failed");
+    // The answer is the page with what is wrong.
     document.querySelector("main").replaceWith(main);
     enhance(main);
-    main.querySelector("[role=alert]")?.scrollIntoView({ block: "center" });
+    main.querySelector("[role=alert]:not([hidden])")?.scrollIntoView({ block: "center" });
   });
-  request.addEventListener("error", () => HTMLFormElement.prototype.submit.call(form));
+  request.addEventListener("error", () => stay(notes[0]));
   request.open("POST", form.action);
   request.setRequestHeader("X-Upload", "script");
   request.send(new FormData(form));
