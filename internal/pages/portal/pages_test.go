@@ -65,6 +65,18 @@ func TestKeys(t *testing.T) {
 	v.Get("/portal/keys/"+k.ID+"/rename").Want(t, http.StatusNotFound)
 }
 
+// TestOrderPage_ErasedPhotos checks that the page of an order says that photos were erased, and has no address of them.
+func TestOrderPage_ErasedPhotos(t *testing.T) {
+	w := newWorld(t)
+	v := w.AsUser(t, w.Developer)
+	id := w.Order(t, w.Test, order.MockAuthentic)
+	v.Get("/portal/test/orders/"+id).Want(t, http.StatusOK, "/portal/photos/").Lacks(t, "</svg>deleted")
+	_, err := w.Service.EraseOrder(t.Context(), access.Operator, id, false)
+	must.NoError(t, err)
+	v.Get("/portal/test/orders/"+id).Want(t, http.StatusOK, "</svg>deleted").Lacks(t, "/portal/photos/")
+	v.Get("/portal/test/orders/"+id+"?lang=ja").Want(t, http.StatusOK, "</svg>削除済み")
+}
+
 func TestOrderPages(t *testing.T) {
 	w := newWorld(t)
 	v := w.AsUser(t, w.Developer)
