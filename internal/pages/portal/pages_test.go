@@ -138,7 +138,7 @@ func TestOrderPages(t *testing.T) {
 		p := v.Get("/portal/test/orders.csv").Want(t, http.StatusOK)
 		rows, err := csv.NewReader(strings.NewReader(p.Body)).ReadAll()
 		must.NoError(t, err)
-		if len(rows) != 29 || rows[0][0] != "order_number" || rows[1][0] != o.Number {
+		if len(rows) != 29 || rows[0][0] != "\uFEFForder_number" || rows[1][0] != o.Number {
 			t.Errorf("%d rows, the first %v", len(rows), rows[1])
 		}
 		if p.Header.Get("Content-Disposition") != `attachment; filename="orders-test.csv"` {
