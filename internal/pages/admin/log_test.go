@@ -23,7 +23,8 @@ func TestLog_Invitations(t *testing.T) {
 	must.NoError(t, err)
 	must.NoError(t, w.Service.UninviteStaff(t.Context(), w.Aoi.Actor(access.Origin{}), open[0].ID))
 	v.Post("/desk/admin/staff/"+w.Mika.ID+"/role", "role", "admin").Want(t, http.StatusSeeOther)
-	v.Get("/desk/admin/log").Want(t, http.StatusOK, "Staff user invited", "new@example.com", `href="/desk/admin/staff/`+w.Mika.ID).
+	v.Get("/desk/admin/log").
+		Want(t, http.StatusOK, "Staff user invited", "new@example.com", `href="/desk/admin/staff/`+w.Mika.ID).
 		Lacks(t, "/desk/admin/staff/"+open[0].ID)
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/assayhq/assay/internal/testkit/expect"
 )
 
-// TestWriteCSV checks that a file begins with what tells Excel that it is UTF-8, and that nothing is sent where it fails
-// at once.
+// TestWriteCSV checks that a file begins with what tells Excel that it is UTF-8, and that nothing is sent where it
+// fails at once.
 func TestWriteCSV(t *testing.T) {
 	w := httptest.NewRecorder()
 	err := ui.WriteCSV(w, "orders.csv", []string{"order", "note"}, func(write func(...string) error) error {
