@@ -266,8 +266,23 @@ func (c *Cache) has(ctx context.Context, name string, sizes []Size) bool {
 	return true
 }
 
-// decode runs the decoder when there is memory for it, in this process or another.
+// decode makes the images of a photo. An error is ErrUndecodable only where the whole photo could be read.
 func (c *Cache) decode(
+	ctx context.Context, file media.File, f photo.Format, sizes []Size,
+) (map[Size][]byte, error) {
+	r := &reading{File: file}
+	derived, err := c.run(ctx, r, f, sizes)
+	switch {
+	case r.failure != nil:
+		return nil, r.failure
+	case err != nil && ctx.Err() != nil:
+		return nil, ctx.Err()
+	}
+	return derived, err
+}
+
+// run runs the decoder when there is memory for it, in this process or another.
+func (c *Cache) run(
 	ctx context.Context, file media.File, f photo.Format, sizes []Size,
 ) (_ map[Size][]byte, err error) {
 	defer undecodableOnPanic(&err)

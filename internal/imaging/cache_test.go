@@ -299,6 +299,91 @@ func TestCache_Panic(t *testing.T) {
 	}
 }
 
+// failing is a media store whose photos cannot be read beyond their first bytes. With wait set, reading lasts until the
+// context of Open ends.
+type failing struct {
+	media.Store
+	after int64
+	wait  chan struct{} // is told that a file is being read
+}
+
+type failingFile struct {
+	media.File
+	ctx  context.Context //nolint:containedctx // as files of S3 have it
+	from *failing
+	at   int64
+}
+
+func (s *failing) Open(ctx context.Context, name string) (media.File, error) {
+	f, err := s.Store.Open(ctx, name)
+	if err != nil || media.IsDerived(name) {
+		return f, err
+	}
+	return &failingFile{File: f, ctx: ctx, from: s}, nil
+}
+
+func (f *failingFile) Seek(offset int64, whence int) (at int64, err error) {
+	f.at, err = f.File.Seek(offset, whence)
+	return f.at, err
+}
+
+func (f *failingFile) Read(p []byte) (int, error) {
+	if left := f.from.after - f.at; left > 0 {
+		n, err := f.File.Read(p[:min(int64(len(p)), left)])
+		f.at += int64(n)
+		return n, err
+	}
+	if f.from.wait != nil {
+		f.from.wait <- struct{}{}
+		<-f.ctx.Done()
+		return 0, f.ctx.Err()
+	}
+	return 0, fault.UnavailableError(io.EOF) // as of a connection that breaks off
+}
+
+// TestCache_ReadFails checks that a photo which the media store fails to return is not taken for a broken one.
+func TestCache_ReadFails(t *testing.T) {
+	whole := map[photo.Format][]byte{
+		photo.JPEG: jpegOf(t, scene(200, 100)),
+		photo.PNG:  pngOf(t, scene(200, 100)),
+		photo.WebP: pictures.Sample(t, "github.com/gen2brain/webp", "test.webp"),
+		photo.AVIF: pictures.Sample(t, "github.com/gen2brain/avif", "test8.avif"),
+		photo.HEIC: pictures.Sample(t, "github.com/gen2brain/heic", "test8.heic"),
+	}
+	g := open(t)
+	for f, content := range whole {
+		for _, after := range []int64{0, 30, int64(len(content)) / 2} {
+			name := g.put(t, f, content)
+			broken := imaging.NewCache(&failing{Store: g.store, after: after}, g.staging, nil)
+			_, err := broken.Open(t.Context(), name, imaging.Thumb)
+			if fault.CodeOf(err) != fault.CodeUnavailable || errors.Is(err, imaging.ErrUndecodable) {
+				t.Errorf("%s of which %d bytes are read: %v", f, after, err)
+			}
+			if _, err := g.store.Stat(t.Context(), media.DerivedName(name, "thumb")); !errors.Is(err, media.ErrNotFound) {
+				t.Errorf("%s of which %d bytes are read: a mark is left, %v", f, after, err)
+			}
+		}
+	}
+}
+
+// TestCache_CloseWhileReading checks that a photo is not taken for a broken one because the server stops as it is read.
+func TestCache_CloseWhileReading(t *testing.T) {
+	g := open(t)
+	store := &failing{Store: g.store, after: 300, wait: make(chan struct{})}
+	cache := imaging.NewCache(store, g.staging, nil)
+	name := g.put(t, photo.PNG, pngOf(t, scene(200, 100)))
+	asked := make(chan error)
+	go func() { asked <- cache.Make(t.Context(), name) }()
+	<-store.wait
+	cache.Close()
+	if err := <-asked; fault.CodeOf(err) != fault.CodeUnavailable {
+		t.Errorf("Make = %v", err)
+	}
+	if got := look(t, g.cache, name, imaging.Thumb); got != image.Pt(200, 100) {
+		t.Errorf("after the next start an image of %v", got)
+	}
+}
+
 // slow is a media store in which opening a photo takes until it is told to go on.
 type slow struct {
 	media.Store

@@ -92,27 +92,23 @@ type helperAnswer struct {
 func (h *Helper) Derive(
 	ctx context.Context, file io.ReadSeeker, f photo.Format, sizes []Size,
 ) (map[Size][]byte, error) {
-	size, err := file.Seek(0, io.SeekEnd)
-	if err != nil {
-		return nil, err
-	}
-	limit := h.limit(readerAt{file}, size)
-	if err := rewind(file); err != nil {
-		return nil, err
-	}
 	giveBack, err := h.turns.take(ctx, accountOf(ctx))
 	if err != nil {
 		return nil, err
 	}
 	defer giveBack()
+	whole, err := wholeOf(file) // before its time begins, which is for decoding it
+	if err != nil {
+		return nil, err
+	}
 	c, err := h.childFor(accountOf(ctx))
 	if err != nil {
 		return nil, err
 	}
 	defer h.busy.Done()
-	timeout := time.AfterFunc(limit, c.kill)
+	timeout := time.AfterFunc(h.limit(whole, whole.Size()), c.kill)
 	began := time.Now()
-	derived, err := c.ask(file, helperRequest{f, sizes, size})
+	derived, err := c.ask(whole, helperRequest{f, sizes, whole.Size()})
 	c.worked += time.Since(began)
 	if !timeout.Stop() || err != nil && !errors.Is(err, ErrUndecodable) {
 		c.end()
@@ -123,6 +119,15 @@ func (h *Helper) Derive(
 	}
 	h.keep(c)
 	return derived, err
+}
+
+// wholeOf reads a file. Photos are small enough for that: as many as there are processes are in memory at a time.
+func wholeOf(file io.ReadSeeker) (*bytes.Reader, error) {
+	if err := rewind(file); err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(file)
+	return bytes.NewReader(b), err
 }
 
 // timeFor is how long a photo may take: in proportion to what there is to decode, as its header tells.

@@ -187,6 +187,33 @@ func TestHelper_TimeLimit(t *testing.T) {
 	}
 }
 
+// interrupted is a file that cannot be read, which takes its time.
+type interrupted struct{ *bytes.Reader }
+
+var errInterrupted = errors.New("the connection broke off")
+
+func (f interrupted) Read(p []byte) (int, error) {
+	if f.Len() > 1000 {
+		return f.Reader.Read(p[:min(len(p), f.Len()-1000)])
+	}
+	time.Sleep(100 * time.Millisecond)
+	return 0, errInterrupted
+}
+
+// TestHelper_ReadFails checks that a photo that cannot be read is not taken for a broken one, and that its time is for
+// decoding it, not for reading it.
+func TestHelper_ReadFails(t *testing.T) {
+	file := pictures.Sample(t, "github.com/gen2brain/heic", "test8.heic")
+	for _, limit := range []time.Duration{5 * time.Minute, 20 * time.Millisecond} {
+		h := newHelper(t, HelperMemory)
+		h.limit = func(io.ReaderAt, int64) time.Duration { return limit }
+		_, err := h.Derive(t.Context(), interrupted{bytes.NewReader(file)}, photo.HEIC, Sizes)
+		if !errors.Is(err, errInterrupted) || errors.Is(err, ErrUndecodable) {
+			t.Errorf("with %v for the photo: %v", limit, err)
+		}
+	}
+}
+
 // TestHelper_OneAccountPerProcess checks that a process that saw an account's photo sees no other account's.
 func TestHelper_OneAccountPerProcess(t *testing.T) {
 	file := pictures.Sample(t, "github.com/gen2brain/heic", "test8.heic")

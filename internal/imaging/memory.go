@@ -21,7 +21,7 @@ const (
 func memoryFor(file io.ReaderAt, size int64, f photo.Format, sizes []Size) (int64, error) {
 	info, err := photo.Inspect(file, size)
 	if err != nil {
-		if fault.CodeOf(err) != "" { // the decoder will return the error
+		if fault.CodeOf(err) != "" && fault.KindOf(err) != fault.Unavailable { // the decoder will return the error
 			return budget, nil
 		}
 		return 0, err

@@ -101,6 +101,7 @@ type Capture struct {
 	Status capture.Status
 	Item   order.Classification
 	URLs   []CaptureURL     // of a submitted link, for its account
+	Erased map[string]bool  // the names of its photos that were erased
 	Wanted []capture.Wanted // of an open link, for somebody who has its address
 }
 
@@ -117,12 +118,16 @@ func (s *Service) CaptureLink(ctx context.Context, actor access.Actor, id string
 	if r.Status, _, err = s.captureStatus(ctx, l); err != nil {
 		return nil, err
 	}
-	if r.Status == capture.Submitted {
-		for _, p := range l.Photos {
-			r.URLs = append(r.URLs, CaptureURL{p.IndexCode, s.mediaURLs.URL(p.Name)})
-		}
+	if r.Status != capture.Submitted {
+		return r, nil
 	}
-	return r, nil
+	names := make([]string, len(l.Photos))
+	for i, p := range l.Photos {
+		names[i] = p.Name
+		r.URLs = append(r.URLs, CaptureURL{p.IndexCode, s.mediaURLs.URL(p.Name)})
+	}
+	r.Erased, err = s.store.ErasedPhotos(ctx, names)
+	return r, err
 }
 
 // CaptureLinks returns up to limit links of the actor's tenant, newest first, without their photos: those before the

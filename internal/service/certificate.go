@@ -103,7 +103,8 @@ func (s *Service) Certificate(ctx context.Context, id string) (*certificate.Issu
 	return c, nil
 }
 
-// CertificatePhotos returns the managed names of the photos of a certificate, in the order in which it lists them.
+// CertificatePhotos returns the managed names of the photos of a certificate, in the order in which it lists them. One
+// that was erased has none.
 func (s *Service) CertificatePhotos(ctx context.Context, c *certificate.Issued) ([]string, error) {
 	files, err := s.store.OrderPhotoFiles(ctx, c.OrderID)
 	if err != nil {
@@ -115,7 +116,9 @@ func (s *Service) CertificatePhotos(ctx context.Context, c *certificate.Issued) 
 	}
 	byHash := make(map[string]string, len(files))
 	for _, f := range files {
-		byHash[f.SHA256] = f.Name
+		if !f.Erased {
+			byHash[f.SHA256] = f.Name
+		}
 	}
 	names := make([]string, len(facts.Photos))
 	for i, p := range facts.Photos {

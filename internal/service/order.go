@@ -40,6 +40,7 @@ type OrderRecord struct {
 	// For customers.
 	Key        *access.Key // that created the order
 	Deliveries []*webhook.Delivery
+	Erased     map[string]bool // the names of photos that were erased
 }
 
 func orderRecord(ctx context.Context, q store.Queries, o *order.Order) (*OrderRecord, error) {
@@ -83,6 +84,9 @@ func (s *Service) Order(ctx context.Context, actor access.Actor, id string) (*Or
 		return nil, err
 	}
 	r.Timeline = r.ForCustomer()
+	if r.Erased, err = s.store.ErasedPhotos(ctx, photoNames(r.Photos)); err != nil {
+		return nil, err
+	}
 	if r.Key, err = s.store.Key(ctx, o.APIKeyID); err != nil {
 		return nil, err
 	}

@@ -79,6 +79,18 @@ func (q Queries) Photo(ctx context.Context, name string) (*photo.Stored, error) 
 	return &p, err
 }
 
+// ErasedPhotos returns those of the names whose photos were erased.
+func (q Queries) ErasedPhotos(ctx context.Context, names []string) (map[string]bool, error) {
+	photos, err := q.photos(ctx, names)
+	erased := make(map[string]bool)
+	for name, p := range photos {
+		if p.Erased {
+			erased[name] = true
+		}
+	}
+	return erased, err
+}
+
 // photos returns what is known of photos, by name.
 func (q Queries) photos(ctx context.Context, names []string) (map[string]photo.Stored, error) {
 	photos := make(map[string]photo.Stored, len(names))
@@ -267,7 +279,9 @@ func (q Queries) OrderPhotoFiles(ctx context.Context, orderID string) ([]order.P
 	var files []order.PhotoFile
 	for _, p := range photos {
 		if s, ok := stored[p.Name]; ok {
-			files = append(files, order.PhotoFile{Name: p.Name, IndexCode: p.IndexCode, SHA256: s.SHA256})
+			files = append(files, order.PhotoFile{
+				Name: p.Name, IndexCode: p.IndexCode, SHA256: s.SHA256, Erased: s.Erased,
+			})
 			delete(stored, p.Name)
 		}
 	}

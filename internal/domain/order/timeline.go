@@ -85,4 +85,5 @@ type PhotoFile struct {
 	Name      string
 	IndexCode string
 	SHA256    string
+	Erased    bool // the file is gone for good
 }

@@ -115,6 +115,9 @@ func (a *Admin) previewCatalog(w http.ResponseWriter, r *http.Request, who *visi
 
 func (a *Admin) confirmCatalog(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	changes, err := a.Service.ConfirmCatalog(r.Context(), actorOf(who), r.PathValue("draft"))
+	if _, ok := errors.AsType[*catalog.DocumentError](err); ok { // an account of it is gone since it was looked at
+		return a.importRefused(w, r, importView{Form: ui.NewForm()}, err)
+	}
 	if err != nil {
 		return a.sorry(w, r, home+"/catalog/import", err)
 	}

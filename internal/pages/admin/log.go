@@ -160,6 +160,8 @@ func hrefOf(x *audit.Action) string {
 		return home + "/catalog"
 	case id == "":
 		return ""
+	case x.Code == audit.StaffInvited, x.Code == audit.StaffUninvited: // invitations have no page
+		return ""
 	case x.Target.Type == audit.OfApproval:
 		return approvals
 	case x.Target.Type == audit.OfUser:

@@ -9,8 +9,24 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/testkit/must"
 )
+
+// TestLog_Invitations checks that entries about invitations of staff, which have no page, are not linked.
+func TestLog_Invitations(t *testing.T) {
+	w := newWorld(t)
+	v := w.AsStaff(t, w.Aoi)
+	_, err := w.Service.InviteStaff(t.Context(), w.Aoi.Actor(access.Origin{}), "new@example.com", "New", access.Reviewer)
+	must.NoError(t, err)
+	open, err := w.Service.StaffInvitations(t.Context(), w.Aoi.Actor(access.Origin{}))
+	must.NoError(t, err)
+	must.NoError(t, w.Service.UninviteStaff(t.Context(), w.Aoi.Actor(access.Origin{}), open[0].ID))
+	v.Post("/desk/admin/staff/"+w.Mika.ID+"/role", "role", "admin").Want(t, http.StatusSeeOther)
+	v.Get("/desk/admin/log").
+		Want(t, http.StatusOK, "Staff user invited", "new@example.com", `href="/desk/admin/staff/`+w.Mika.ID).
+		Lacks(t, "/desk/admin/staff/"+open[0].ID)
+}
 
 func TestLog(t *testing.T) {
 	w := newWorld(t)

@@ -270,6 +270,18 @@ func TestCatalog(t *testing.T) {
 		v.Get(second.Location).Want(t, http.StatusNotFound)
 		v.Post(first.Location).Want(t, http.StatusNotFound)
 	})
+	t.Run("AccountGone", func(t *testing.T) {
+		gone, err := w.Service.CreateAccount(t.Context(), access.System, "Gone", "owner@gone.example", "en")
+		must.NoError(t, err)
+		draft := upload(v, "prices.yaml", string(demo.Catalog)+
+			"account_prices:\n  - account: Gone\n    code: 60\n    price: 3\n")
+		v.Follow(draft).Want(t, http.StatusOK, "prices.yaml")
+		_, err = w.Service.EraseAccount(t.Context(), access.Operator, gone.Account.ID, false)
+		must.NoError(t, err)
+		for _, p := range []*pagetest.Page{v.Get(draft.Location), v.Post(draft.Location)} {
+			p.Want(t, http.StatusUnprocessableEntity, "account_prices[0].account", "Nothing was changed")
+		}
+	})
 	t.Run("Pause", func(t *testing.T) {
 		v.Follow(v.Post("/desk/admin/catalog/answer-times/60/pause")).Want(t, http.StatusOK, "Paused", "Aoi Mori")
 		if !w.Service.Paused(60) {

@@ -25,7 +25,13 @@ func TestBrowser(t *testing.T) {
 		"The photos do not show the item that was sold."); err != nil {
 		t.Fatal(err)
 	}
-	states := map[string]string{"live": live, "test": w.authentic(t, w.Test, picture(t, 0.3)), "revoked": revoked}
+	erased := w.authentic(t, w.Test, picture(t, 0.3), picture(t, 1.2))
+	if _, err := w.Service.EraseOrder(t.Context(), access.Operator, orderOf(t, w, erased), false); err != nil {
+		t.Fatal(err)
+	}
+	states := map[string]string{
+		"live": live, "test": w.authentic(t, w.Test, picture(t, 0.3)), "revoked": revoked, "erased": erased,
+	}
 	b := uitest.NewBrowser(t, w.URL)
 	pages := uitest.SortPages(t, w.pages.Patterns(), noPages, func(pattern string) string {
 		return strings.NewReplacer("GET ", "", "{id}", live, "{number}", "1", "{size}", "thumb").Replace(pattern)

@@ -119,12 +119,27 @@ type photoView struct {
 	Number int
 	Name   text.Text
 	SHA256 string
+	Erased bool // it cannot be seen any more
+}
+
+// Left is how many of the photos can still be seen.
+func (v *pageView) Left() (n int) {
+	for _, p := range v.Photos {
+		if !p.Erased {
+			n++
+		}
+	}
+	return n
 }
 
 func (c *Certificates) page(
 	w http.ResponseWriter, r *http.Request, row *certificate.Issued, facts *certificate.Certificate,
 ) error {
 	qr, err := ui.NewQR(facts.URL)
+	if err != nil {
+		return err
+	}
+	names, err := c.service.CertificatePhotos(r.Context(), row)
 	if err != nil {
 		return err
 	}
@@ -146,9 +161,9 @@ func (c *Certificates) page(
 		v.Revoked = &revocation{At: time.Time(row.Revoked.At), Reason: row.Revoked.Reason}
 	}
 	for i, p := range facts.Photos {
-		v.Photos[i] = photoView{Number: i + 1, Name: p.Name, SHA256: p.SHA256}
+		v.Photos[i] = photoView{Number: i + 1, Name: p.Name, SHA256: p.SHA256, Erased: names[i] == ""}
 	}
-	return c.pages.Render(w, r, ui.Page{Template: "certificate", Data: v})
+	return c.pages.Render(w, r, ui.Page{Template: "certificate", Data: &v})
 }
 
 // document answers with the signed file. Any page may read it, to check it in a browser.

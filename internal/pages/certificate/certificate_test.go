@@ -234,6 +234,47 @@ func TestPage(t *testing.T) {
 	})
 }
 
+// TestPage_ErasedPhotos checks that photos that were erased are neither shown nor linked, and that the page says so.
+func TestPage_ErasedPhotos(t *testing.T) {
+	w := newWorld(t)
+	shared := picture(t, 0.3)
+	whole := w.authentic(t, w.Live, shared, picture(t, 1.2))
+	files, err := w.Store.OrderPhotoFiles(t.Context(), orderOf(t, w, whole))
+	must.NoError(t, err)
+	open := &order.Draft{CategoryCode: "bags", BrandCode: "prada", Photos: []order.DraftPhoto{{
+		URL: w.Service.PhotoURL(files[0].Name), IndexCode: files[0].IndexCode,
+	}}}
+	_, err = w.Service.CreateOrder(t.Context(), w.Live.Actor(access.Origin{}), open, nil)
+	must.NoError(t, err) // keeps the first photo
+	gone := w.authentic(t, w.Live, picture(t, 0.9), picture(t, 1.7))
+	for _, id := range []string{whole, gone} {
+		_, err := w.Service.EraseOrder(t.Context(), access.Operator, orderOf(t, w, id), false)
+		must.NoError(t, err)
+	}
+	lacks := func(body string, parts ...string) {
+		t.Helper()
+		for _, part := range parts {
+			if strings.Contains(body, part) {
+				t.Errorf("%q is in:\n%s", part, body)
+			}
+		}
+	}
+	_, body := w.get(t, "/certificates/"+whole)
+	holds(t, body, "based on 2 photos, some of which have been deleted since. Compare the others", "Photo deleted",
+		"photos/1/thumb.jpg", "Check that the photos and details match")
+	lacks(body, "photos/2/")
+	_, body = w.get(t, "/certificates/"+gone)
+	holds(t, body, "based on 2 photos, which have been deleted since.", "Photo deleted", "Check that the details match",
+		"SHA-256 of photo 2")
+	lacks(body, "/photos/", "Compare")
+	_, body = w.get(t, "/certificates/"+gone+"?lang=ja")
+	holds(t, body, "鑑定に使用した写真は 2 枚ですが、その後削除されました。", "削除済みの写真")
+	if resp, _ := w.get(t, "/certificates/"+gone+"/photos/1/thumb.jpg"); resp.StatusCode != http.StatusNotFound {
+		t.Errorf("an erased photo: %d", resp.StatusCode)
+	}
+	holds(t, pdfText(t, w, gone), "Prada")
+}
+
 func orderOf(t *testing.T, w *world, id string) string {
 	t.Helper()
 	row, err := w.Store.Certificate(t.Context(), id)

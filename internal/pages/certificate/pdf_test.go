@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -112,6 +113,65 @@ func TestPDF(t *testing.T) {
 			}
 			holds(t, run(t, "pdftotext", path, "-"), "Prada", "プラダ", "鑑定書", certificateOf(t, w, id).OrderNumber,
 				w.URL+"/certificates/"+id)
+		})
+	}
+}
+
+// printedWord is a word on a sheet and where it is, in points.
+type printedWord struct {
+	left, top, bottom float64
+	text              string
+}
+
+// printedWords returns the words of the first sheet of a PDF.
+func printedWords(t *testing.T, path string) (words []printedWord) {
+	t.Helper()
+	number := func(s string) float64 {
+		n, err := strconv.ParseFloat(s, 64)
+		must.NoError(t, err)
+		return n
+	}
+	word := regexp.MustCompile(`<word xMin="([0-9.]+)" yMin="([0-9.]+)" xMax="[0-9.]+" yMax="([0-9.]+)">([^<]*)</word>`)
+	for _, m := range word.FindAllStringSubmatch(run(t, "pdftotext", "-bbox", "-l", "1", path, "-"), -1) {
+		words = append(words, printedWord{number(m[1]), number(m[2]), number(m[3]), m[4]})
+	}
+	if len(words) == 0 {
+		t.Error("no words are printed")
+	}
+	return words
+}
+
+// TestPDF_LongReason checks that the reason of a revocation is printed whole and large enough to be read, and leaves
+// the foot of the sheet free.
+func TestPDF_LongReason(t *testing.T) {
+	logo, err := certificate.NewLogo(pictures.GrayPNG(60, 20))
+	must.NoError(t, err)
+	w := newWorldOf(t, certificate.Issuer{Name: "Kyoto Appraisal", Address: "1-2 Nakagyo, Kyoto", Logo: logo})
+	english := strings.TrimSpace(strings.Repeat("The photos show another item than the one that was sold. ", 8))
+	japanese := strings.Repeat("写真の品物は、販売された品物とは異なるものでした。", 20) // 500 characters
+	for name, reason := range map[string]string{
+		"Sentence": "写真の品物は、販売された品物とは異なるものでした。「販売者」から連絡があり、確認の結果、鑑定を取り消します。",
+		"English":  english, "Lines": "The item was exchanged.\n\n品物が入れ替わっていました。",
+		"Japanese": japanese, "OneWord": strings.Repeat("W", 300),
+	} {
+		t.Run(name, func(t *testing.T) {
+			id := w.authentic(t, w.Live, picture(t, 0.3))
+			w.revoke(t, id, reason)
+			path := fetchPDF(t, w, id)
+			together := func(s string) string { return strings.Join(strings.Fields(s), "") }
+			if words := together(run(t, "pdftotext", "-raw", path, "-")); !strings.Contains(words, together(reason)) {
+				t.Errorf("the reason is not in the PDF:\n%s", words)
+			}
+			const column, foot = 82 * 72 / 25.4, 235 * 72 / 25.4 // where values begin, and the QR code
+			for _, word := range printedWords(t, path) {
+				if strings.Contains(together(reason), word.text) && word.left > column &&
+					(word.bottom-word.top < 6 || word.bottom > foot) {
+					t.Errorf("%+v is too small, or lower than %.0f", word, foot)
+				}
+			}
+			if got := decodeQR(t, printedQR(t, path)); got != w.URL+"/certificates/"+id {
+				t.Errorf("the QR code leads to %s", got)
+			}
 		})
 	}
 }

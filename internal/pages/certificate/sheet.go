@@ -256,24 +256,47 @@ func (s *sheet) facts(y float64) float64 {
 		rows = append(rows, [2]string{"certificate.issuer_address", s.issuer.Address})
 	}
 	if r := s.row.Revoked; r != nil {
-		rows = append(rows, [2]string{"certificate.revoked.at", date(time.Time(r.At))},
-			[2]string{"certificate.revoked.reason", r.Reason})
+		rows = append(rows, [2]string{"certificate.revoked.at", date(time.Time(r.At))})
 	}
-	const name, height = 58.0, 8.2
 	for _, row := range rows {
-		en, ja := s.t(row[0])
-		s.rule(y)
-		s.fit("", en+"　"+ja, 9.5, name)
-		s.ink(softColour)
-		s.pdf.SetXY(sheetMargin, y)
-		s.pdf.CellFormat(name, height, en+"　"+ja, "", 0, "LM", false, 0, "")
-		s.fit("", row[1], 11, sheetInner-name)
+		s.factName(row[0], y)
+		s.fit("", row[1], 11, sheetInner-factNames)
 		s.ink(inkColour)
-		s.pdf.CellFormat(sheetInner-name, height, row[1], "", 0, "LM", false, 0, "")
-		y += height
+		s.pdf.CellFormat(sheetInner-factNames, factHeight, row[1], "", 0, "LM", false, 0, "")
+		y += factHeight
+	}
+	if r := s.row.Revoked; r != nil {
+		y = s.reason(r.Reason, y)
 	}
 	s.rule(y)
-	return y + 7
+	return y + belowFacts
+}
+
+// Measures of the table of facts.
+const factNames, factHeight, belowFacts = 58.0, 8.2, 7.0
+
+// factName begins a row of the table with its name.
+func (s *sheet) factName(key string, y float64) {
+	en, ja := s.t(key)
+	s.rule(y)
+	s.fit("", en+"　"+ja, 9.5, factNames)
+	s.ink(softColour)
+	s.pdf.SetXY(sheetMargin, y)
+	s.pdf.CellFormat(factNames, factHeight, en+"　"+ja, "", 0, "LM", false, 0, "")
+}
+
+// reason is the last row of a revoked certificate. Photos that it leaves no room for are on the next sheet.
+func (s *sheet) reason(words string, y float64) float64 {
+	s.factName("certificate.revoked.reason", y)
+	lines, size := s.block(words, sheetInner-factNames, sheetFoot-belowFacts-y-factHeight)
+	s.ink(inkColour)
+	y += (factHeight - size*lineHeight) / 2
+	for _, line := range lines {
+		s.pdf.SetXY(sheetMargin+factNames, y)
+		s.pdf.CellFormat(sheetInner-factNames, size*lineHeight, line, "", 0, "LM", false, 0, "")
+		y += size * lineHeight
+	}
+	return y + (factHeight-size*lineHeight)/2
 }
 
 func (s *sheet) rule(y float64) {

@@ -42,9 +42,9 @@ const (
 // caption writes the name of a photo in both languages, in as many lines as there is room for.
 func (s *sheet) caption(name text.Text, x, y, width float64) {
 	s.pdf.SetFont(sheetFont, "", captionSize)
-	lines := s.pdf.SplitText(name.EN, width)
+	lines := s.wrap(name.EN, width-2)
 	if name.JA != "" && name.JA != name.EN {
-		lines = append(lines, s.pdf.SplitText(name.JA, width)...)
+		lines = append(lines, s.wrap(name.JA, width-2)...)
 	}
 	if len(lines) > captionLines {
 		lines = strings.Split(both(name), "　")

@@ -349,6 +349,24 @@ func TestPhotos(t *testing.T) {
 	v.Get(path+"/facts?part=1").Want(t, http.StatusOK, "写真.png").Lacks(t, "<html")
 }
 
+// TestPhotos_Erased checks that the page of an order says which photos were erased, and has no address of them.
+func TestPhotos_Erased(t *testing.T) {
+	w := newWorld(t)
+	id := w.claimed(t, w.Mika)
+	photos, err := w.Store.OrderPhotos(t.Context(), id)
+	must.NoError(t, err)
+	_, err = w.Service.CompleteOrder(t.Context(), w.Mika.Actor(access.Origin{}), id,
+		&order.Verdict{Outcome: order.UnableToVerify}, "")
+	must.NoError(t, err)
+	v := w.AsStaff(t, w.Mika)
+	v.Get("/desk/orders/"+id).Want(t, http.StatusOK, photos[0].Name).Lacks(t, "was deleted")
+	_, err = w.Service.EraseOrder(t.Context(), access.Operator, id, false)
+	must.NoError(t, err)
+	v.Get("/desk/orders/"+id).Want(t, http.StatusOK, "Photo 1 was deleted.").Lacks(t, "/desk/photos/")
+	v.Get("/desk/orders/"+id+"?lang=ja").Want(t, http.StatusOK, "写真 1 は削除されました。")
+	v.Get("/desk/photos/"+photos[0].Name+"/facts").Want(t, http.StatusNotFound)
+}
+
 // TestPhotoSizes shows a converted photo in full size, and a placeholder for one that cannot be shown, whose original
 // stays.
 func TestPhotoSizes(t *testing.T) {

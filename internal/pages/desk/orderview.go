@@ -68,6 +68,7 @@ type photoView struct {
 	Height       int
 	Bytes        int64
 	OriginalName string
+	Erased       bool // there is nothing to see any more
 }
 
 // Facts is the address of what is known of the photo.
@@ -166,7 +167,7 @@ func (v *orderPage) group(s *service.Service) {
 		file := v.Context.Files[p.Name]
 		g.Photos = append(g.Photos, photoView{
 			picture: picture{p.Name}, IndexCode: p.IndexCode, Round: p.Round, Width: file.Width, Height: file.Height,
-			Bytes: file.Bytes, OriginalName: file.OriginalName,
+			Bytes: file.Bytes, OriginalName: file.OriginalName, Erased: file.Erased,
 		})
 	}
 	for _, x := range s.PhotoIndexes(v.Order) {

@@ -144,7 +144,7 @@ func (d *Desk) showFacts(w http.ResponseWriter, r *http.Request, who *visitor) e
 	}
 	file, err := d.Service.OpenPhoto(r.Context(), name)
 	if err != nil {
-		return err
+		return d.Site.PhotoFailed(w, r, err)
 	}
 	defer func() { _ = file.Close() }() // opened for reading only
 	facts, err := imaging.ReadExif(file, format)

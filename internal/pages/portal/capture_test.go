@@ -2,6 +2,7 @@ package portal_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"net/http"
 	"regexp"
 	"strings"
@@ -51,6 +52,29 @@ func (w *world) submitPhotos(t *testing.T, token string) {
 	c, err = w.Service.OpenCapture(t.Context(), token)
 	must.NoError(t, err)
 	must.NoError(t, w.Service.SubmitCapture(t.Context(), c, nil))
+}
+
+// TestCaptureLinks_ErasedPhotos checks that a link whose photos are in an order tells that they were erased with it.
+func TestCaptureLinks_ErasedPhotos(t *testing.T) {
+	w := newWorld(t)
+	v := w.AsUser(t, w.Developer)
+	id, token := madeLink(t, v.Post("/portal/test/capture-links", "category", "bags", "brand", "prada", "life", "1"))
+	w.submitPhotos(t, token)
+	l, err := w.Service.CaptureLink(t.Context(), w.Owner.Actor(access.Test, access.Origin{}), id)
+	must.NoError(t, err)
+	d := &order.Draft{CategoryCode: "bags", BrandCode: "prada", Mock: order.MockAuthentic, MockGiven: true}
+	for _, p := range l.URLs {
+		d.Photos = append(d.Photos, order.DraftPhoto{URL: p.URL, IndexCode: p.IndexCode})
+	}
+	answer, err := w.Service.CreateOrder(t.Context(), w.Test.Actor(access.Origin{}), d, nil)
+	must.NoError(t, err)
+	var made struct{ ID string }
+	must.NoError(t, json.Unmarshal(answer, &made))
+	page := "/portal/test/capture-links/" + id
+	v.Get(page).Want(t, http.StatusOK, "/portal/photos/").Lacks(t, "</svg>deleted")
+	_, err = w.Service.EraseOrder(t.Context(), access.Operator, made.ID, false)
+	must.NoError(t, err)
+	v.Get(page).Want(t, http.StatusOK, "</svg>deleted").Lacks(t, "/portal/photos/")
 }
 
 // TestCaptureLinks makes, shows and revokes capture links on both engines.

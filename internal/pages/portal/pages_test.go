@@ -65,6 +65,18 @@ func TestKeys(t *testing.T) {
 	v.Get("/portal/keys/"+k.ID+"/rename").Want(t, http.StatusNotFound)
 }
 
+// TestOrderPage_ErasedPhotos checks that the page of an order says that photos were erased, and has no address of them.
+func TestOrderPage_ErasedPhotos(t *testing.T) {
+	w := newWorld(t)
+	v := w.AsUser(t, w.Developer)
+	id := w.Order(t, w.Test, order.MockAuthentic)
+	v.Get("/portal/test/orders/"+id).Want(t, http.StatusOK, "/portal/photos/").Lacks(t, "</svg>deleted")
+	_, err := w.Service.EraseOrder(t.Context(), access.Operator, id, false)
+	must.NoError(t, err)
+	v.Get("/portal/test/orders/"+id).Want(t, http.StatusOK, "</svg>deleted").Lacks(t, "/portal/photos/")
+	v.Get("/portal/test/orders/"+id+"?lang=ja").Want(t, http.StatusOK, "</svg>削除済み")
+}
+
 func TestOrderPages(t *testing.T) {
 	w := newWorld(t)
 	v := w.AsUser(t, w.Developer)
@@ -126,7 +138,7 @@ func TestOrderPages(t *testing.T) {
 		p := v.Get("/portal/test/orders.csv").Want(t, http.StatusOK)
 		rows, err := csv.NewReader(strings.NewReader(p.Body)).ReadAll()
 		must.NoError(t, err)
-		if len(rows) != 29 || rows[0][0] != "order_number" || rows[1][0] != o.Number {
+		if len(rows) != 29 || rows[0][0] != "\uFEFForder_number" || rows[1][0] != o.Number {
 			t.Errorf("%d rows, the first %v", len(rows), rows[1])
 		}
 		if p.Header.Get("Content-Disposition") != `attachment; filename="orders-test.csv"` {

@@ -15,6 +15,9 @@ import (
 
 const stepLife = 5 * time.Minute
 
+// maxNext is how long an address may be to which somebody goes after the second factor: it waits in a cookie.
+const maxNext = 2000
+
 // cookie is the name of a cookie of the audience.
 func (p *Pages) cookie(name string) string { return "assay_" + string(p.Audience) + "_" + name }
 
@@ -70,6 +73,9 @@ func (p *Pages) askForCode(w http.ResponseWriter, r *http.Request, userID, next 
 	ticket, err := p.SignIn.Ticket(r.Context(), userID)
 	if err != nil {
 		return err
+	}
+	if len(next) > maxNext {
+		next = ""
 	}
 	p.Site.SetSigned(w, r, p.stepCookie(), ticket+" "+how.Method+" "+next, stepLife)
 	return p.Site.Redirect(w, r, p.base+"/sign-in/code")

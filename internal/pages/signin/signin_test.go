@@ -176,6 +176,23 @@ func TestSecondFactor(t *testing.T) {
 			signIn().Post(w.base+"/sign-in/code", "code", code).
 				Want(t, http.StatusUnprocessableEntity, "The code is wrong or has already been used.")
 		})
+		t.Run("LongWayBack", func(t *testing.T) {
+			for _, c := range []struct {
+				next, want string
+			}{
+				{w.page + "?q=" + strings.Repeat("a", 1500), w.page + "?q=" + strings.Repeat("a", 1500)},
+				{w.page + "?q=" + strings.Repeat("a", 3000), w.base}, // a cookie cannot hold it
+			} {
+				w.Clock.Advance(time.Minute)
+				v := w.Visit(t)
+				v.Post(w.base+"/sign-in", "email", w.who.Email, "password", password, "next", c.next).
+					Want(t, http.StatusSeeOther)
+				p := v.Post(w.base+"/sign-in/code", "code", w.code(t, secret)).Want(t, http.StatusSeeOther)
+				if p.Location != c.want {
+					t.Errorf("leads to %.60q, want %.60q", p.Location, c.want)
+				}
+			}
+		})
 		t.Run("RecoveryCodeOnce", func(t *testing.T) {
 			signIn().Post(w.base+"/sign-in/code", "code", strings.ToUpper(recovery[0])).Want(t, http.StatusSeeOther)
 			signIn().Post(w.base+"/sign-in/code", "code", recovery[0]).Want(t, http.StatusUnprocessableEntity)

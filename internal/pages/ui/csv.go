@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"bufio"
 	"encoding/csv"
 	"net/http"
 	"strings"
@@ -10,6 +11,10 @@ import (
 // csvFlush is after how many rows what is written goes out: the browser gets the file while it is made.
 const csvFlush = 500
 
+// byteOrderMark begins a file for people: without it, Excel reads the file in the encoding of the system, which is not
+// UTF-8 in Japan.
+const byteOrderMark = "\uFEFF"
+
 // WriteCSV answers with a table that is written as it is read, whatever its length. A failure in the middle breaks the
 // connection, so that nobody takes a part for the whole.
 func WriteCSV(w http.ResponseWriter, name string, header []string,
@@ -18,7 +23,9 @@ func WriteCSV(w http.ResponseWriter, name string, header []string,
 	h := w.Header()
 	h.Set("Content-Type", "text/csv; charset=utf-8")
 	h.Set("Content-Disposition", `attachment; filename="`+name+`"`)
-	out := csv.NewWriter(w)
+	buffer := bufio.NewWriter(w)
+	_, _ = buffer.WriteString(byteOrderMark) // goes out with the first rows
+	out := csv.NewWriter(buffer)             // has no other buffer
 	rows := 0
 	write := func(cells ...string) error {
 		if err := out.Write(cells); err != nil {

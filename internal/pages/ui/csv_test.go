@@ -1,11 +1,30 @@
 package ui_test
 
 import (
+	"errors"
+	"net/http/httptest"
 	"testing"
 
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/testkit/expect"
 )
+
+// TestWriteCSV checks that a file begins with what tells Excel that it is UTF-8, and that nothing is sent where it
+// fails at once.
+func TestWriteCSV(t *testing.T) {
+	w := httptest.NewRecorder()
+	err := ui.WriteCSV(w, "orders.csv", []string{"order", "note"}, func(write func(...string) error) error {
+		return write("AS-1", "写真, 2")
+	})
+	if want := "\xef\xbb\xbforder,note\nAS-1,\"写真, 2\"\n"; err != nil || w.Body.String() != want {
+		t.Errorf("%q, %v", w.Body, err)
+	}
+	w, failure := httptest.NewRecorder(), errors.New("no database")
+	err = ui.WriteCSV(w, "orders.csv", []string{"order"}, func(func(...string) error) error { return failure })
+	if !errors.Is(err, failure) || w.Body.Len() > 0 {
+		t.Errorf("%q, %v", w.Body, err)
+	}
+}
 
 // TestCSVText checks that no spreadsheet finds a formula in text from outside, with whatever separator it reads the
 // file.
