@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
@@ -132,21 +134,16 @@ func (e *eraser) files(ctx context.Context, photos []photo.Stored) (failed error
 // orders erases photos and texts of orders, with names also those of keys and users in their timelines.
 func (e *eraser) orders(ctx context.Context, ids []string, names bool) error {
 	err := e.step(ctx, func(tx *store.Tx, rows store.Erasure) (gone []photo.Stored, err error) {
-		needed, err := tx.OpenPhotos(ctx, e.report.AccountID)
-		if err != nil {
-			return nil, err
-		}
 		for _, id := range ids {
 			if err := tx.EraseOrderTexts(rows, id, names); err != nil {
 				return nil, err
 			}
-			erased, err := tx.ErasePhotosOf(id, needed, e.now())
-			if err != nil {
-				return nil, err
-			}
-			gone = append(gone, erased...)
 		}
-		return gone, nil
+		gone, unreadable, err := tx.ErasePhotosOf(ids, e.now())
+		for _, id := range slices.Sorted(maps.Keys(unreadable)) {
+			err = errors.Join(err, unreadable[id])
+		}
+		return gone, err
 	})
 	e.report.Orders += int64(len(ids))
 	return err

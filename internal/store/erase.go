@@ -52,26 +52,152 @@ func (t *Tx) ErasePhotos(names []string, at time.Time) (erased []photo.Stored, e
 	return erased, t.countPhotos(erased, -1)
 }
 
-// ErasePhotosOf erases the photos of an order, except those that are needed. It returns all of them; those that were
-// erased before are marked as such: their files are gone unless that was interrupted.
-func (t *Tx) ErasePhotosOf(orderID string, needed map[string]bool, at time.Time) ([]photo.Stored, error) {
-	photos, err := t.PhotosOfOrder(t.Context(), orderID)
+// ErasePhotosOf erases the photos of orders, except those that open Live orders have: the desk still needs them. It
+// returns all of the others; those that were erased before are marked as such: their files are gone unless that was
+// interrupted. The photos of an order that cannot be read stay, and those that an open one that cannot be read may
+// have: their errors are returned by the orders' ids. The photos are locked before it is asked what open orders have: an
+// order that takes one is seen, or does not get it any more.
+func (t *Tx) ErasePhotosOf(ids []string, at time.Time) (gone []photo.Stored, unreadable map[string]error, err error) {
+	ofOrders, unreadable, err := t.photosOfOrders(ids)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	photos, err := t.lockPhotos(ofOrders)
+	if err != nil {
+		return nil, nil, err
+	}
+	open, err := t.openPhotosBeside(photos)
+	if err != nil {
+		return nil, nil, err
+	}
+	erase := make(map[string]bool)
+	for _, id := range ids {
+		some, err := open.without(ofOrders[id], photos)
+		if err != nil {
+			unreadable[id] = err
+			continue
+		}
+		for _, name := range some {
+			erase[name] = true
+		}
 	}
 	var names []string
-	var before []photo.Stored
-	for name, p := range photos {
-		switch {
-		case p.Erased:
-			before = append(before, p)
-		case !needed[name]:
+	for _, name := range slices.Sorted(maps.Keys(erase)) {
+		if p := photos[name]; p.Erased {
+			gone = append(gone, p)
+		} else {
 			names = append(names, name)
 		}
 	}
-	slices.Sort(names) // always in the same order: none waits for the other
 	erased, err := t.ErasePhotos(names, at)
-	return append(erased, before...), err
+	return append(erased, gone...), unreadable, err
+}
+
+// photosOfOrders returns the names of the photos of orders, by order, and the errors of those that cannot be read.
+func (t *Tx) photosOfOrders(ids []string) (names map[string][]string, unreadable map[string]error, err error) {
+	names, unreadable = make(map[string][]string), make(map[string]error)
+	err = db.InBatches(ids, func(ids []string) error {
+		return t.photoNames("id IN "+db.List(1, len(ids)), db.Anys(ids), names, unreadable)
+	})
+	return names, unreadable, err
+}
+
+// photoNames adds the names of the photos of some orders, by order, and the errors of those that cannot be read.
+func (t *Tx) photoNames(orders string, args []any, names map[string][]string, unreadable map[string]error) error {
+	err := t.db.Rows(t.Context(), "SELECT id, creation FROM orders WHERE "+orders, args, func(scan db.Scanner) error {
+		var id, text string
+		if err := scan(&id, &text); err != nil {
+			return err
+		}
+		var c creation
+		if err := readable(id, decodeCreation(text, &c)); err != nil {
+			unreadable[id] = err
+			return nil
+		}
+		for _, p := range c.Photos {
+			names[id] = append(names[id], p.Name)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return t.db.Rows(t.Context(), `SELECT order_id, photo FROM order_photos WHERE photo IS NOT NULL
+		AND order_id IN (SELECT id FROM orders WHERE round > 0 AND `+orders+")", args, func(scan db.Scanner) error {
+		var id, name string
+		err := scan(&id, &name)
+		if unreadable[id] == nil {
+			names[id] = append(names[id], name)
+		}
+		return err
+	})
+}
+
+// lockPhotos returns what is known of the photos of orders, by name, and keeps orders from taking them meanwhile.
+func (t *Tx) lockPhotos(ofOrders map[string][]string) (map[string]photo.Stored, error) {
+	var names []string
+	for _, some := range ofOrders {
+		names = append(names, some...)
+	}
+	slices.Sort(names) // always in the same order: none waits for the other
+	names = slices.Compact(names)
+	if lock := t.db.Dialect.ForUpdate; lock != "" {
+		if err := db.InBatches(names, func(names []string) error {
+			return t.exec("SELECT name FROM photos WHERE name IN "+db.List(1, len(names))+" ORDER BY name"+lock,
+				db.Anys(names)...)
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return t.photos(t.Context(), names)
+}
+
+// openPhotos is what the Live orders have that have not ended.
+type openPhotos struct {
+	names   map[string]bool
+	unknown map[string]error // by account: one of its orders cannot be read, which may have any photo of it
+}
+
+// openPhotosBeside returns the photos of the open orders of the accounts whose Live photos may be erased, with two
+// statements for each account. Open orders are Live, and have no photos of Test orders.
+func (t *Tx) openPhotosBeside(photos map[string]photo.Stored) (*openPhotos, error) {
+	open := &openPhotos{names: make(map[string]bool), unknown: make(map[string]error)}
+	accounts := make(map[string]bool)
+	for _, p := range photos {
+		if p.Environment == access.Live && !p.Erased {
+			accounts[p.AccountID] = true
+		}
+	}
+	for accountID := range accounts {
+		names, unreadable := make(map[string][]string), make(map[string]error)
+		if err := t.photoNames(liveOpen, []any{accountID}, names, unreadable); err != nil {
+			return nil, err
+		}
+		for _, some := range names {
+			for _, name := range some {
+				open.names[name] = true
+			}
+		}
+		for _, id := range slices.Sorted(maps.Keys(unreadable)) {
+			open.unknown[accountID] = errors.Join(open.unknown[accountID], unreadable[id])
+		}
+	}
+	return open, nil
+}
+
+// without returns those of the names that no open order has, or the error of one that may have one of them.
+func (o *openPhotos) without(names []string, photos map[string]photo.Stored) (others []string, err error) {
+	for _, name := range names {
+		p, ok := photos[name]
+		if !ok || o.names[name] && !p.Erased {
+			continue
+		}
+		if err := o.unknown[p.AccountID]; err != nil && p.Environment == access.Live && !p.Erased {
+			return nil, err
+		}
+		others = append(others, name)
+	}
+	return others, nil
 }
 
 func scanErased(scan db.Scanner) (p photo.Stored, err error) {
@@ -109,26 +235,12 @@ func (t *Tx) DropErasedPhotos(photos []photo.Stored) error {
 	})
 }
 
+// liveOpen is the Live orders of an account that have not ended.
+const liveOpen = ofLiveTenant + " AND COALESCE(outcome, status) IN ('queued', 'processing', 'update-photos')"
+
 // LiveOpenOrders returns the ids of the Live orders of an account that have not ended.
 func (q Queries) LiveOpenOrders(ctx context.Context, accountID string) ([]string, error) {
-	return db.Column[string](ctx, q.db, "SELECT id FROM orders WHERE "+ofLiveTenant+`
-		AND COALESCE(outcome, status) IN ('queued', 'processing', 'update-photos') ORDER BY id`, accountID)
-}
-
-// OpenPhotos returns the photos of the Live orders of an account that have not ended: the desk still needs them.
-func (q Queries) OpenPhotos(ctx context.Context, accountID string) (map[string]bool, error) {
-	ids, err := q.LiveOpenOrders(ctx, accountID)
-	needed := make(map[string]bool)
-	for _, id := range ids {
-		photos, err := q.OrderPhotos(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		for _, p := range photos {
-			needed[p.Name] = true
-		}
-	}
-	return needed, err
+	return db.Column[string](ctx, q.db, "SELECT id FROM orders WHERE "+liveOpen+" ORDER BY id", accountID)
 }
 
 // OrdersOf returns the ids of up to limit orders of a tenant that follow a number in its sequence, and the last number.
