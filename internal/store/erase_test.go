@@ -131,3 +131,26 @@ func waitsForLock(t *testing.T, target string) error {
 	}
 	return errors.New("nobody waits for a lock")
 }
+
+// TestEraseAccountRows: no call deletes more of a table than it is told to.
+func TestEraseAccountRows(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		must.NoError(t, s.FillDeliveries(t.Context(), 5))
+		for _, want := range []struct {
+			rows int64
+			more bool
+		}{{2, true}, {2, true}, {1, false}, {0, false}} {
+			rows := store.Erasure{}
+			must.NoError(t, s.Update(t.Context(), func(tx *store.Tx) error {
+				more, err := tx.EraseAccountRows(rows, "a", 2)
+				if more != want.more {
+					t.Errorf("more is left: %t, want %t", more, want.more)
+				}
+				return err
+			}))
+			if rows["deliveries"] != want.rows || rows["delivery_attempts"] != want.rows {
+				t.Errorf("deleted are %v, want %d deliveries", rows, want.rows)
+			}
+		}
+	})
+}
