@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
@@ -59,7 +61,10 @@ func OrdersOpen(n int) *fault.Error {
 		"Live orders that have not ended cannot be erased: cancel them or wait for their end.").With("orders", n)
 }
 
-const eraseBatch = 50
+const (
+	eraseBatch = 50  // orders, photos or entries
+	eraseRows  = 200 // of a table in which there may be many
+)
 
 // errDryRun takes back what a dry run has counted.
 var errDryRun = errors.New("dry run")
@@ -129,24 +134,21 @@ func (e *eraser) files(ctx context.Context, photos []photo.Stored) (failed error
 	return failed
 }
 
-// orders erases photos and texts of orders, with names also those of keys and users in their timelines.
-func (e *eraser) orders(ctx context.Context, ids []string, names bool) error {
+// orders erases photos and texts of orders.
+func (e *eraser) orders(
+	ctx context.Context, ids []string, texts func(*store.Tx, store.Erasure, string) error,
+) error {
 	err := e.step(ctx, func(tx *store.Tx, rows store.Erasure) (gone []photo.Stored, err error) {
-		needed, err := tx.OpenPhotos(ctx, e.report.AccountID)
-		if err != nil {
-			return nil, err
-		}
 		for _, id := range ids {
-			if err := tx.EraseOrderTexts(rows, id, names); err != nil {
+			if err := texts(tx, rows, id); err != nil {
 				return nil, err
 			}
-			erased, err := tx.ErasePhotosOf(id, needed, e.now())
-			if err != nil {
-				return nil, err
-			}
-			gone = append(gone, erased...)
 		}
-		return gone, nil
+		gone, unreadable, err := tx.ErasePhotosOf(ids, e.now())
+		for _, id := range slices.Sorted(maps.Keys(unreadable)) {
+			err = errors.Join(err, unreadable[id])
+		}
+		return gone, err
 	})
 	e.report.Orders += int64(len(ids))
 	return err
@@ -172,7 +174,7 @@ func (s *Service) EraseOrder(ctx context.Context, actor access.Actor, id string,
 	}); err != nil {
 		return nil, err
 	}
-	return &e.report, e.orders(ctx, []string{o.ID}, false)
+	return &e.report, e.orders(ctx, []string{o.ID}, (*store.Tx).EraseOrderTexts)
 }
 
 // EraseAccount closes an account and erases what is known of its users, its photos, what people wrote for its orders,
@@ -185,6 +187,9 @@ func (s *Service) EraseAccount(
 	}
 	e := s.eraser(accountID, dry, keptOfAccount)
 	if err := e.account(ctx, actor); err != nil {
+		return nil, err
+	}
+	if err := e.accountRows(ctx); err != nil {
 		return nil, err
 	}
 	done, err := e.beginOrders(ctx)
@@ -201,7 +206,7 @@ func (s *Service) EraseAccount(
 			if len(ids) == 0 {
 				break
 			}
-			if err := e.orders(ctx, ids, true); err != nil {
+			if err := e.orders(ctx, ids, (*store.Tx).EraseAccountOrderTexts); err != nil {
 				return nil, err
 			}
 			done(int64(len(ids)))
@@ -210,6 +215,11 @@ func (s *Service) EraseAccount(
 	}
 	if err := e.unusedPhotos(ctx); err != nil {
 		return nil, err
+	}
+	if !dry { // what was on its way when the account was closed
+		if err := e.accountRows(ctx); err != nil {
+			return nil, err
+		}
 	}
 	return &e.report, errors.Join(e.log(ctx, audit.AuditLog), e.log(ctx, audit.PortalLog))
 }
@@ -373,25 +383,45 @@ func (e *eraser) beginOrders(ctx context.Context) (done func(int64), err error) 
 
 func (e *eraser) unusedPhotos(ctx context.Context) error {
 	done := progress.Begin(ctx, "photos without an order", progress.Items, 0)
-	limit := eraseBatch
-	if e.report.DryRun { // every look would be the same
-		limit = 1 << 30
+	if e.report.DryRun {
+		photos, err := e.store.UnusedPhotosOf(ctx, e.report.AccountID)
+		if err != nil {
+			return err
+		}
+		return e.files(ctx, photos)
 	}
 	for {
 		var gone []photo.Stored
 		if err := e.step(ctx, func(tx *store.Tx, _ store.Erasure) (_ []photo.Stored, err error) {
-			gone, err = tx.EraseUnusedPhotosOf(e.report.AccountID, limit, e.now())
+			gone, err = tx.EraseUnusedPhotosOf(e.report.AccountID, eraseBatch, e.now())
 			return gone, err
 		}); err != nil {
 			return err
 		}
 		if err := e.step(ctx, func(tx *store.Tx, _ store.Erasure) ([]photo.Stored, error) {
 			return nil, tx.DropErasedPhotos(gone)
-		}); err != nil || len(gone) < limit {
+		}); err != nil || len(gone) < eraseBatch {
 			return err
 		}
 		done(int64(len(gone)))
 	}
+}
+
+// accountRows erases the rows of which the account may have many: each batch is a short transaction of its own.
+func (e *eraser) accountRows(ctx context.Context) error {
+	progress.Step(ctx, "deliveries and requests")
+	if e.report.DryRun {
+		return e.store.CountAccountRows(ctx, e.report.Rows, e.report.AccountID)
+	}
+	for more := true; more; {
+		if err := e.step(ctx, func(tx *store.Tx, rows store.Erasure) (_ []photo.Stored, err error) {
+			more, err = tx.EraseAccountRows(rows, e.report.AccountID, eraseRows)
+			return nil, err
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (e *eraser) log(ctx context.Context, of audit.Log) error {

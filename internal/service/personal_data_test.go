@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,10 +18,12 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/requestlog"
+	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/proof"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/expect"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/progresstest"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
@@ -185,6 +188,46 @@ func TestErase(t *testing.T) {
 				t.Error("a name was put into an erased entry")
 			}
 			rawsql.Exec(t, target, "UPDATE audit_events SET actor_name = '' WHERE seq = 1")
+		})
+	})
+}
+
+// TestErase_Many: an account with more rows than are deleted at once is erased, and a dry run tells the same numbers.
+func TestErase_Many(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		ctx := t.Context()
+		s := shop.New(t, target)
+		e := endpoint(t, s, s.Test, "hook", webhook.OrderOutcome)
+		pending := s.Order(t, s.Test, order.MockFake)
+		s.Order(t, s.Test, order.MockAuthentic)
+		failDue(t, s, e)
+		s.Order(t, s.Test, order.MockFake)
+		const many = `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 450) `
+		rawsql.Exec(t, target, `INSERT INTO request_log (id, account_id, environment, first_id, requests, seq, body) `+many+
+			"SELECT 'request ' || n, '"+s.Account.ID+"', 'test', 'request ' || n, 1, n, '' FROM numbers")
+		rawsql.Exec(t, target, `INSERT INTO deliveries
+			(id, endpoint_id, account_id, environment, order_id, event, body, created_at) `+many+"SELECT 'delivery ' || n, '"+
+			e.ID+"', '"+s.Account.ID+"', 'test', '"+pending+"', 'order-outcome', '{}', 1 FROM numbers")
+		rawsql.Exec(t, target, `INSERT INTO delivery_queue (endpoint_id, due_at, delivery_id, failures, attempts)
+			SELECT endpoint_id, 1, id, 0, 0 FROM deliveries WHERE created_at = 1`)
+		rawsql.Exec(t, target, `INSERT INTO idempotency_keys (tenant, key, body_hash, answer, created_at) `+many+
+			"SELECT tenant, 'key ' || n, '', '"+pending+"', 1 FROM numbers, balances")
+		dry, err := s.Service.EraseAccount(ctx, access.Operator, s.Account.ID, true)
+		must.NoError(t, err)
+		r, err := s.Service.EraseAccount(ctx, access.Operator, s.Account.ID, false)
+		must.NoError(t, err)
+		if !maps.Equal(dry.Rows, r.Rows) || dry.Orders != r.Orders || dry.Photos != r.Photos || dry.Bytes != r.Bytes {
+			t.Errorf("the report is %+v, of the dry run %+v", r, dry)
+		}
+		told := func(what string) int64 { return r.Rows[what] }
+		expect.Results(t, told, map[string]int64{
+			"request_log": 450, "deliveries": 453, "delivery_queue": 451, "delivery_attempts": 2, "idempotency_keys": 900,
+			"events": 3, "webhook_endpoints": 1,
+		})
+		left := func(table string) string { return rawsql.Rows(t, target, "SELECT COUNT(*) FROM "+table)[0][0] }
+		expect.Results(t, left, map[string]string{
+			"request_log": "0", "deliveries": "0", "delivery_queue": "0", "delivery_attempts": "0", "idempotency_keys": "0",
+			"events": "0", "webhook_endpoints": "0",
 		})
 	})
 }

@@ -298,8 +298,8 @@ func (c *Creation) use(known map[string]*knownPhoto) (fresh []string) {
 	return fresh
 }
 
-// photoReads look up the photos of a group. A photo that is in use stays so for good and is only read, so that orders
-// with the same photos do not wait for each other; one that is not must not be deleted meanwhile.
+// photoReads look up the photos of a group. A photo that is in use stays so for good and is only kept from being erased
+// meanwhile, so that orders with the same photos do not wait for each other; one that is not must not be deleted.
 func (t *Tx) photoReads(group []*Creation, known map[string]*knownPhoto) []db.Command {
 	var names []string
 	for _, c := range group {
@@ -322,7 +322,7 @@ func (t *Tx) photoReads(group []*Creation, known map[string]*knownPhoto) []db.Co
 		if t.db.Dialect.ForUpdate != "" {
 			unused := in + " AND used = 0 ORDER BY name" + t.db.Dialect.ForUpdate
 			reads = append(reads, db.Command{Text: unused, Args: args, Each: each})
-			in += " AND used = 1"
+			in += " AND used = 1 ORDER BY name" + t.db.Dialect.ForKeyShare
 		}
 		reads = append(reads, db.Command{Text: in, Args: args, Each: each})
 	}

@@ -35,7 +35,8 @@ func (t *Tx) InsertPhotos(photos []photo.Stored) error {
 }
 
 // UsePhotos marks the photos as used and returns which of the names exist for the tenant. A photo that is in use stays
-// so for good: it is only read, so that orders with the same photos do not wait for each other.
+// so for good: it is only kept from being erased meanwhile, so that orders with the same photos do not wait for each
+// other.
 func (t *Tx) UsePhotos(tenant access.Tenant, names []string) (map[string]bool, error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -46,12 +47,15 @@ func (t *Tx) UsePhotos(tenant access.Tenant, names []string) (map[string]bool, e
 	if err != nil || len(known) == len(names) {
 		return known, err
 	}
-	return t.KnownPhotos(t.Context(), tenant, names)
+	text, args = photosByName(knownPhotos, tenant, names)
+	return t.names(t.Context(), text+" ORDER BY name"+t.db.Dialect.ForKeyShare, args)
 }
+
+const knownPhotos = "SELECT name FROM photos WHERE erased_at IS NULL AND name IN "
 
 // KnownPhotos returns which of the names exist for the tenant.
 func (q Queries) KnownPhotos(ctx context.Context, tenant access.Tenant, names []string) (map[string]bool, error) {
-	text, args := photosByName("SELECT name FROM photos WHERE erased_at IS NULL AND name IN ", tenant, names)
+	text, args := photosByName(knownPhotos, tenant, names)
 	return q.names(ctx, text, args)
 }
 

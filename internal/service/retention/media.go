@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
@@ -59,26 +61,18 @@ func (c *Cleaner) eraseOldPhotos(
 	if err != nil || len(orders) == 0 {
 		return 0, err
 	}
-	var gone []photo.Stored
-	var unreadable []error
-	if err := c.store.Update(ctx, func(tx *store.Tx) error {
-		gone, unreadable = nil, nil
-		for _, o := range orders {
-			mark = store.RetentionMark{At: o.At, OrderID: o.ID}
-			if o.Skip {
-				continue
-			}
-			erased, err := c.erasePhotosOf(tx, env, o)
-			if _, ok := errors.AsType[*store.UnreadableOrder](err); ok {
-				unreadable = append(unreadable, fmt.Errorf("photos of order %s stay: %w", o.ID, err))
-				continue
-			}
-			if err != nil {
-				return err
-			}
-			gone = append(gone, erased...)
+	var ids []string
+	for _, o := range orders {
+		mark = store.RetentionMark{At: o.At, OrderID: o.ID}
+		if !o.Skip {
+			ids = append(ids, o.ID)
 		}
-		return nil
+	}
+	var gone []photo.Stored
+	var stay map[string]error
+	if err := c.store.Update(ctx, func(tx *store.Tx) (err error) {
+		gone, stay, err = tx.ErasePhotosOf(ids, c.now())
+		return err
 	}); err != nil {
 		return 0, err
 	}
@@ -88,23 +82,10 @@ func (c *Cleaner) eraseOldPhotos(
 	if err != nil { // the mark stays: the next round comes back to them
 		return 0, err
 	}
-	for _, err := range unreadable {
-		skipped.Add(err)
+	for _, id := range slices.Sorted(maps.Keys(stay)) {
+		skipped.Add(fmt.Errorf("photos of order %s stay: %w", id, stay[id]))
 	}
 	return len(orders), c.store.Update(ctx, func(tx *store.Tx) error { return tx.SetRetentionMark(env, mark) })
-}
-
-// erasePhotosOf erases the photos of an old order, except those that open orders have: where one of them cannot be
-// read, it may have any. Open orders are Live, and have no photos of Test orders.
-func (c *Cleaner) erasePhotosOf(tx *store.Tx, env access.Environment, o store.AgedOrder) ([]photo.Stored, error) {
-	var needed map[string]bool
-	if env == access.Live {
-		var err error
-		if needed, err = tx.OpenPhotos(tx.Context(), o.AccountID); err != nil {
-			return nil, err
-		}
-	}
-	return tx.ErasePhotosOf(o.ID, needed, c.now())
 }
 
 // sweepBatch is how many files are looked up at a time.

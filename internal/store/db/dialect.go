@@ -18,15 +18,18 @@ import (
 
 // Dialect is what differs between the engines; nearly every other statement is one text for both.
 type Dialect struct {
-	Name       string
-	SkipLocked string // suffix of a SELECT that claims rows
-	ForUpdate  string // suffix of a SELECT whose rows the transaction is about to change
+	Name        string
+	SkipLocked  string // suffix of a SELECT that claims rows
+	ForUpdate   string // suffix of a SELECT whose rows the transaction is about to change
+	ForKeyShare string // suffix of a SELECT whose rows nobody may take for update meanwhile; others may read them so too
 }
 
 var (
 	// SQLite has one writer at a time: rows that a transaction reads cannot change under it.
 	SQLite   = Dialect{Name: "sqlite3"}
-	Postgres = Dialect{Name: "postgres", SkipLocked: " FOR UPDATE SKIP LOCKED", ForUpdate: " FOR UPDATE"}
+	Postgres = Dialect{
+		Name: "postgres", SkipLocked: " FOR UPDATE SKIP LOCKED", ForUpdate: " FOR UPDATE", ForKeyShare: " FOR KEY SHARE",
+	}
 )
 
 // Classify marks the errors that callers act on: a violated UNIQUE constraint, or a database that cannot be reached.

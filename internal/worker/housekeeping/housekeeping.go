@@ -4,6 +4,7 @@
 package housekeeping
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,9 +36,11 @@ type Keeper struct {
 	PhotoAge        time.Duration // after which the photos of ended orders are erased; 0: never
 	PortalLogAge    time.Duration // after which entries of the logs of the portal are removed; 0: never
 
+	Turn time.Duration // for which a task gets batch after batch in a round; 0: 10 s
+
 	Lease   *lease.Lease          // nil: there is no other node
 	Clock   *ClockGuard           // nil: Now is always right
-	Done    *liveness.Mark        // set after each round; nil: not kept
+	Done    *liveness.Mark        // set after each batch and each round; nil: not kept
 	Metrics prometheus.Registerer // nil: not registered
 
 	metrics metrics
@@ -71,15 +74,16 @@ const (
 	batch       = 100
 	minInterval = time.Second
 	maxInterval = time.Minute
+	defaultTurn = 10 * time.Second
 )
 
 // Name implements the worker interface.
 func (k *Keeper) Name() string { return "housekeeping" }
 
-// maxRound is how long a round may take, with what piled up while the service stood still.
+// maxRound is how long a round may take that gets nothing done. What piled up is done in turns.
 const maxRound = 15 * time.Minute
 
-// Progress tells how long ago a round ended.
+// Progress tells how long ago a round ended, or something was done in one.
 func (k *Keeper) Progress() (age, limit time.Duration) { return k.Done.Age(), maxRound }
 
 // Run runs a round at once and then at intervals, until ctx ends. It returns after a round with errors: the supervisor
@@ -90,12 +94,19 @@ func (k *Keeper) Run(ctx context.Context) error {
 	defer tick.Stop()
 	defer k.Lease.Return(ctx)
 	for {
-		done, err := k.Lease.Do(ctx, 2*interval, k.Round)
+		more := false
+		done, err := k.Lease.Do(ctx, 2*interval, func(ctx context.Context) (err error) {
+			more, err = k.round(ctx)
+			return err
+		})
 		if err != nil {
 			return err
 		}
 		if !done {
 			k.Done.Set() // another node does it
+		}
+		if done && more && ctx.Err() == nil {
+			continue
 		}
 		select {
 		case <-ctx.Done():
@@ -170,18 +181,26 @@ func (k *Keeper) tasks(now time.Time) []task {
 	}
 }
 
-// Round runs every task until nothing is left to do, unless the clock seems wrong. A task that fails does not stop the
-// others: their errors are joined.
+// Round runs every task until nothing is left to do, or its turn is over, unless the clock seems wrong. A task that
+// fails does not stop the others: their errors are joined.
 func (k *Keeper) Round(ctx context.Context) error {
+	_, err := k.round(ctx)
+	return err
+}
+
+// round is Round. It reports whether there is more to do at once: the turn of a task was over before it had ended.
+func (k *Keeper) round(ctx context.Context) (more bool, err error) {
 	k.initMetrics()
 	defer k.Done.Set()
 	now := k.Now()
 	if paused, err := k.clockIsWrong(ctx, now); paused || err != nil {
-		return err
+		return false, err
 	}
 	var failures []error
 	for _, task := range k.tasks(now) {
-		if err := k.finish(ctx, task); err != nil {
+		ended, err := k.takeTurn(ctx, task)
+		more = more || !ended
+		if err != nil {
 			failures = append(failures, fmt.Errorf("%s: %w", task.name, err))
 			rows := 1
 			if skipped, ok := errors.AsType[*fault.Skipped](err); ok {
@@ -190,7 +209,7 @@ func (k *Keeper) Round(ctx context.Context) error {
 			k.metrics.skipped.WithLabelValues(task.name).Add(float64(rows))
 		}
 	}
-	return errors.Join(failures...)
+	return more, errors.Join(failures...)
 }
 
 func (k *Keeper) clockIsWrong(ctx context.Context, now time.Time) (bool, error) {
@@ -211,16 +230,21 @@ func (k *Keeper) clockIsWrong(ctx context.Context, now time.Time) (bool, error) 
 	return true, nil
 }
 
-// finish runs a task batch by batch until a batch is not full or fails.
-func (k *Keeper) finish(ctx context.Context, task task) error {
-	for ctx.Err() == nil {
+// takeTurn runs a task batch by batch until a batch is not full or fails, which ends it, or its turn is over.
+func (k *Keeper) takeTurn(ctx context.Context, task task) (ended bool, err error) {
+	turn := cmp.Or(k.Turn, defaultTurn)
+	for begun := time.Now(); ctx.Err() == nil; {
 		n, err := task.run(ctx)
 		if n > 0 {
+			k.Done.Set()
 			k.Log.InfoContext(ctx, "housekeeping", "done", task.name, "count", n)
 		}
 		if err != nil || n < batch {
-			return err
+			return true, err
+		}
+		if time.Since(begun) >= turn {
+			return false, nil
 		}
 	}
-	return nil
+	return true, nil
 }

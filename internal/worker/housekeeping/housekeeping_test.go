@@ -16,6 +16,7 @@ import (
 	"github.com/assayhq/assay/internal/testkit/pictures"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/worker/housekeeping"
+	"github.com/assayhq/assay/internal/worker/liveness"
 )
 
 const (
@@ -166,6 +167,72 @@ func TestRoundContinuesAfterFailures(t *testing.T) {
 		c.Get(t, "/orders/"+claimed[1]).Is(t, "status", "queued")
 		if left := len(w.StoredFiles(t)); left != files-1 {
 			t.Errorf("%d files are left of %d: the unused photo was not deleted", left, files)
+		}
+	})
+}
+
+// backlog makes spent challenges that take more than two batches, and returns how many are left of them.
+func backlog(t *testing.T, w *integrationtest.World) (left func() string) {
+	t.Helper()
+	rawsql.Exec(t, w.Target, `INSERT INTO spent_challenges (challenge_hash, expires_at)
+		WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 250)
+		SELECT 'challenge ' || n, n FROM numbers`)
+	return func() string { return rawsql.Rows(t, w.Target, "SELECT COUNT(*) FROM spent_challenges")[0][0] }
+}
+
+// TestRound_Turns checks that a task with much to do does not keep the others waiting, and is gone on with at once.
+func TestRound_Turns(t *testing.T) {
+	integrationtest.Each(t, func(t *testing.T, w *integrationtest.World) {
+		left := backlog(t, w)
+		k := keeper(w)
+		k.Turn = time.Nanosecond
+		if round(t, k); left() != "150" {
+			t.Errorf("%s of 250 rows are left after a turn of one batch", left())
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- k.Run(ctx) }()
+		for deadline := time.Now().Add(30 * time.Second); left() != "0"; time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(deadline) { // before the next round by the clock
+				t.Errorf("%s rows are left", left())
+				break
+			}
+		}
+		stop()
+		if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	})
+}
+
+// batchLog is told of each batch.
+type batchLog struct {
+	slog.Handler
+	batch func()
+}
+
+func (l batchLog) Enabled(context.Context, slog.Level) bool { return true }
+
+func (l batchLog) Handle(context.Context, slog.Record) error {
+	l.batch()
+	return nil
+}
+
+// TestRound_Progress checks that a round that takes long counts as progress with each batch.
+func TestRound_Progress(t *testing.T) {
+	integrationtest.Each(t, func(t *testing.T, w *integrationtest.World) {
+		backlog(t, w)
+		k := keeper(w)
+		k.Done = liveness.New()
+		batches, last := 0, time.Now()
+		k.Log = slog.New(batchLog{slog.DiscardHandler, func() {
+			if age, _ := k.Progress(); age > time.Since(last) {
+				t.Errorf("no progress for %s, since before the batch before", age)
+			}
+			batches, last = batches+1, time.Now()
+		}})
+		if round(t, k); batches < 3 {
+			t.Errorf("%d batches", batches)
 		}
 	})
 }
