@@ -103,11 +103,11 @@ type route struct {
 }
 
 func (d *Desk) table() []route {
-	staff := d.guard.Handle
+	staff, unattended := d.guard.Handle, d.guard.HandleUnattended
 	routes := []route{
 		{"GET /desk", staff(d.showQueue)},
-		{"GET /desk/rows", staff(d.showRows)},
-		{"GET /desk/events", staff(d.streamEvents)},
+		{"GET /desk/rows", unattended(d.showRows)},
+		{"GET /desk/events", unattended(d.streamEvents)},
 		{"GET /desk/find", staff(d.find)},
 		{"POST /desk/next", staff(ui.WithForm(d.takeNext))},
 		{"GET /desk/signed-in", staff(d.showSignedIn)},
