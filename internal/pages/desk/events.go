@@ -171,8 +171,8 @@ var tooManyStreams = fault.New(fault.RateLimited, fault.CodeRateLimited,
 	"This session has as many open streams as it may have.").After(feedHeartbeat)
 
 // streamEvents sends the numbers of orders by status whenever something has changed, as server-sent events. It begins
-// with the version that there is, by which a page knows whether it has missed something, and repeats it. It keeps nobody
-// signed in, and ends with the session.
+// with the version that there is, by which a page knows whether it has missed something, and repeats it. It keeps
+// nobody signed in, and ends with the session.
 func (d *Desk) streamEvents(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	header := w.Header()
 	header.Set("Content-Type", "text/event-stream")
