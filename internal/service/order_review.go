@@ -85,7 +85,8 @@ func (s *Service) RequestPhotos(
 	return s.reviewMove(ctx, actor, id, order.RequestPhotos, "", apply)
 }
 
-// CompleteOrder gives the verdict. The note is for the timeline; the customer does not see it.
+// CompleteOrder gives the verdict. It is of who gives it: an administrator who judges another's order takes it over. The
+// note is for the timeline; the customer does not see it.
 func (s *Service) CompleteOrder(
 	ctx context.Context, actor access.Actor, id string, v *order.Verdict, note string,
 ) (*OrderRecord, error) {
@@ -104,7 +105,11 @@ func (s *Service) CompleteOrder(
 		if len(v.IndexCodes) > 0 {
 			details["index_codes"] = v.IndexCodes
 		}
-		return details, o.Judge(v, s.Catalog(), photos, now)
+		if err := o.Judge(v, s.Catalog(), photos, now); err != nil {
+			return nil, err
+		}
+		o.AssignTo(actor.ID, now)
+		return details, nil
 	}
 	return s.reviewMove(ctx, actor, id, order.Complete, note, apply)
 }

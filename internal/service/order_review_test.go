@@ -6,6 +6,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/shop"
 )
 
@@ -97,6 +98,51 @@ func TestVerdictDraft_Ended(t *testing.T) {
 		}
 		if kept, err := s.Service.VerdictDraft(ctx, admin.ID, id); err != nil || kept.Note != admin.Name {
 			t.Errorf("the draft of who judged is %+v, %v", kept, err)
+		}
+	})
+}
+
+// TestCompleteOrder_OfAnother checks that the verdict of an administrator on an order that a reviewer holds is the
+// administrator's: its checklist, its count and its place in the lists. The reviewer is told who took the order.
+func TestCompleteOrder_OfAnother(t *testing.T) {
+	eachShop(t, func(t *testing.T, s *shop.Shop, who, admin *access.Staff) {
+		ctx := t.Context()
+		id := s.Order(t, s.Live, "")
+		_, err := s.Service.ClaimOrder(ctx, by(who), id)
+		must.NoError(t, err)
+		for staff, mark := range map[*access.Staff]order.Mark{who: order.MarkFail, admin: order.MarkPass} {
+			draft := &order.VerdictDraft{Checks: map[string]order.Mark{"overall-picture": mark}}
+			_, err := s.Service.SaveVerdictDraft(ctx, by(staff), id, draft, 0)
+			must.NoError(t, err)
+		}
+		r, err := s.Service.CompleteOrder(ctx, by(admin), id, &order.Verdict{Outcome: order.Authentic}, "")
+		must.NoError(t, err)
+		if r.AssigneeID != admin.ID || r.Assignee == nil || r.Assignee.ID != admin.ID {
+			t.Errorf("the verdict is of %+v", r.Assignee)
+		}
+		if lost := r.LostBy(who.ID); lost == nil || lost.Actor.ID != admin.ID {
+			t.Errorf("the reviewer lost the order by %+v", lost)
+		}
+		kept, err := s.Service.VerdictDraft(ctx, admin.ID, id)
+		if err != nil || kept.Checks["overall-picture"] != order.MarkPass {
+			t.Errorf("the checklist of who judged is %v, %v", kept.Checks, err)
+		}
+		if left, err := s.Service.VerdictDraft(ctx, who.ID, id); err != nil || !left.Empty() {
+			t.Errorf("the checklist of who did not judge is %v, %v", left.Checks, err)
+		}
+		for _, staff := range []*access.Staff{who, admin} {
+			f := order.Filter{
+				Sort: order.EndedLast, Environment: access.Live, Statuses: []order.Status{order.Completed}, AssigneeID: staff.ID,
+			}
+			rows, _, err := s.Service.Orders(ctx, by(staff), f, nil, 10)
+			if want := staff == admin; err != nil || (len(rows) == 1) != want {
+				t.Errorf("%s has %d ended orders, %v", staff.Name, len(rows), err)
+			}
+		}
+		figures, err := s.Service.Statistics(ctx, by(admin), 1)
+		must.NoError(t, err)
+		if got := figures.Total.Reviewers; len(got) != 1 || got[admin.ID] != 1 {
+			t.Errorf("verdicts by staff user: %v", got)
 		}
 	})
 }

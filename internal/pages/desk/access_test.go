@@ -67,7 +67,8 @@ var matrix = map[string]allowed{
 	"POST /desk/orders/{id}/claim":      everyone(303),
 	"POST /desk/orders/{id}/release":    {none: toSignIn, assigned: 303, other: 303, admin: 303, moves: order.Queued},
 	"POST /desk/orders/{id}/draft":      {form: verdictFields, none: toSignIn, assigned: 204, other: 409, admin: 204},
-	"POST /desk/orders/{id}/draft/take": everyone(303), // nobody has left one
+	"GET /desk/orders/{id}/draft/take":  everyone(303), // nobody has left one
+	"POST /desk/orders/{id}/draft/take": everyone(303),
 	"POST /desk/orders/{id}/verdict":    {form: verdictFields, none: toSignIn, assigned: 303, other: 303, admin: 303},
 	"GET /desk/orders/{id}/verdict":     everyone(303), // there is no draft
 	"POST /desk/orders/{id}/complete": {

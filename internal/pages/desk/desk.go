@@ -103,11 +103,11 @@ type route struct {
 }
 
 func (d *Desk) table() []route {
-	staff := d.guard.Handle
+	staff, unattended := d.guard.Handle, d.guard.HandleUnattended
 	routes := []route{
 		{"GET /desk", staff(d.showQueue)},
-		{"GET /desk/rows", staff(d.showRows)},
-		{"GET /desk/events", staff(d.streamEvents)},
+		{"GET /desk/rows", unattended(d.showRows)},
+		{"GET /desk/events", unattended(d.streamEvents)},
 		{"GET /desk/find", staff(d.find)},
 		{"POST /desk/next", staff(ui.WithForm(d.takeNext))},
 		{"GET /desk/signed-in", staff(d.showSignedIn)},
@@ -116,7 +116,8 @@ func (d *Desk) table() []route {
 		{"POST /desk/orders/{id}/claim", staff(d.claim)},
 		{"POST /desk/orders/{id}/release", staff(d.release)},
 		{"POST /desk/orders/{id}/draft", staff(ui.WithForm(d.saveDraft))},
-		{"POST /desk/orders/{id}/draft/take", staff(d.takeDraft)},
+		{"GET /desk/orders/{id}/draft/take", staff(d.showTake)},
+		{"POST /desk/orders/{id}/draft/take", staff(ui.WithForm(d.takeDraft))},
 		{"POST /desk/orders/{id}/verdict", staff(ui.WithForm(d.prepareVerdict))},
 		{"GET /desk/orders/{id}/verdict", staff(d.confirmVerdict)},
 		{"POST /desk/orders/{id}/complete", staff(ui.WithForm(d.complete))},

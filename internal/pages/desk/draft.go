@@ -86,8 +86,9 @@ func (d *Desk) lossOf(r *http.Request, h *order.History, who *visitor) string {
 	return d.Site.T(r, key, "by", e.Actor.Name, "to", name)
 }
 
-// takeDraft makes what a colleague had entered for an order the visitor's own draft.
-func (d *Desk) takeDraft(w http.ResponseWriter, r *http.Request, who *visitor) error {
+// takeDraft makes what a colleague had entered for an order the visitor's own draft. One of their own is replaced only
+// where the form names its version: they have seen what they give up.
+func (d *Desk) takeDraft(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
 	id := r.PathValue("id")
 	o, err := d.Service.OrderForReview(r.Context(), actorOf(who), id)
 	if err != nil {
@@ -100,14 +101,43 @@ func (d *Desk) takeDraft(w http.ResponseWriter, r *http.Request, who *visitor) e
 	if theirs == nil {
 		return d.Site.Redirect(w, r, orderPath(id))
 	}
-	_, err = d.Service.SaveVerdictDraft(r.Context(), actorOf(who), id, &theirs.VerdictDraft, order.LatestDraft)
+	own, err := d.Service.VerdictDraft(r.Context(), who.User.ID, o.ID)
+	if err != nil {
+		return err
+	}
+	if !own.Empty() && readDraftVersion(form) != own.Version {
+		return d.Site.Redirect(w, r, takePath(id))
+	}
+	_, err = d.Service.SaveVerdictDraft(r.Context(), actorOf(who), id, &theirs.VerdictDraft, own.Version)
+	if errors.Is(err, order.DraftChanged) { // in another tab, this moment
+		return d.Site.Redirect(w, r, takePath(id))
+	}
 	if err != nil {
 		return d.notMoved(w, r, err)
 	}
 	return d.moved(w, r, orderPath(id), ui.Done("desk.draft.taken", "name", theirs.StaffName))
 }
 
-// colleagueView is what a colleague had entered for an order, in words.
+func takePath(id string) string { return orderPath(id) + "/draft/take" }
+
+// takeView is the page that asks whether a colleague's draft is to replace the visitor's own.
+type takeView struct {
+	*orderPage
+	Own *colleagueView
+}
+
+func (d *Desk) showTake(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	v, err := d.orderPage(r, who, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if !v.CanJudge || v.Draft.Empty() || v.Colleague == nil || v.Colleague.Mine { // there is nothing to ask
+		return d.Site.Redirect(w, r, orderPath(v.ID))
+	}
+	return d.pages.Render(w, r, ui.Page{Template: "take", Data: takeView{v, d.colleagueView(r, v, v.Draft)}})
+}
+
+// colleagueView is what a colleague had entered for an order, or the visitor, in words.
 type colleagueView struct {
 	*order.KeptDraft
 	Outcome string

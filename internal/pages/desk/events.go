@@ -31,12 +31,13 @@ type feed struct {
 	log  *slog.Logger
 	tell func() // tells other nodes of changes; nil: there are none
 
-	every time.Duration // between two looks
+	every     time.Duration // between two looks
+	heartbeat time.Duration
 
 	mu       sync.Mutex
 	counts   map[order.Status]int64
 	lookedAt time.Time
-	version  uint64
+	version  uint64                   // begins with the time, so that those of two nodes are different
 	pages    map[chan struct{}]string // the session of each
 	watching bool
 	nudge    chan struct{}
@@ -47,7 +48,7 @@ type feed struct {
 func newFeed(look func(context.Context, access.Environment) (map[order.Status]int64, error), log *slog.Logger) *feed {
 	return &feed{
 		look: look, log: log, pages: make(map[chan struct{}]string), nudge: make(chan struct{}, 1),
-		stop: make(chan struct{}),
+		stop: make(chan struct{}), heartbeat: feedHeartbeat, version: uint64(time.Now().UnixMicro()),
 	}
 }
 
@@ -169,7 +170,9 @@ func (f *feed) close() { f.stopOnce.Do(func() { close(f.stop) }) }
 var tooManyStreams = fault.New(fault.RateLimited, fault.CodeRateLimited,
 	"This session has as many open streams as it may have.").After(feedHeartbeat)
 
-// streamEvents sends the numbers of orders by status whenever something has changed, as server-sent events.
+// streamEvents sends the numbers of orders by status whenever something has changed, as server-sent events. It begins
+// with the version that there is, by which a page knows whether it has missed something, and repeats it. It keeps
+// nobody signed in, and ends with the session.
 func (d *Desk) streamEvents(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	header := w.Header()
 	header.Set("Content-Type", "text/event-stream")
@@ -188,11 +191,14 @@ func (d *Desk) streamEvents(w http.ResponseWriter, r *http.Request, who *visitor
 		_, err := fmt.Fprintf(w, format, args...)
 		return err == nil && out.Flush() == nil
 	}
-	version, _ := d.feed.state()
-	if !send("retry: 3000\nevent: hello\ndata: %d\n\n", version) {
+	hello := func() bool {
+		version, _ := d.feed.state()
+		return send("retry: 3000\nevent: hello\ndata: %d\n\n", version)
+	}
+	if !hello() {
 		return nil
 	}
-	heartbeat := time.NewTicker(feedHeartbeat)
+	heartbeat := time.NewTicker(d.feed.heartbeat)
 	defer heartbeat.Stop()
 	end := time.NewTimer(feedLifetime)
 	defer end.Stop()
@@ -205,7 +211,7 @@ func (d *Desk) streamEvents(w http.ResponseWriter, r *http.Request, who *visitor
 		case <-end.C:
 			return nil
 		case <-heartbeat.C:
-			if _, err := d.guard.Who(r); err != nil || !send(": still here\n\n") {
+			if _, err := d.guard.Look(r); err != nil || !hello() {
 				return nil //nolint:nilerr // the browser reconnects and gets the events then
 			}
 		case <-signal:

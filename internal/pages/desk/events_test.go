@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pagetest"
 )
@@ -68,4 +69,30 @@ func TestEvents(t *testing.T) {
 	}
 	for range second {
 	}
+}
+
+// TestEvents_KeepNobodySignedIn checks that a queue which is only looked at does not keep its session alive, and ends
+// with it.
+func TestEvents_KeepNobodySignedIn(t *testing.T) {
+	w := newWorld(t)
+	w.Desk.SetHeartbeat(10 * time.Millisecond)
+	v := w.AsStaff(t, w.Mika)
+	events := stream(t, w, v)
+	await(t, events, "event: hello")
+	w.Clock.Advance(access.SessionIdle - time.Hour)
+	for range 3 { // the first of them may have been on its way
+		await(t, events, "event: hello")
+	}
+	v.Get("/desk/rows").Want(t, http.StatusOK)
+	w.Clock.Advance(2 * time.Hour)
+	ended := time.After(20 * time.Second)
+	for open := true; open; {
+		select {
+		case _, open = <-events:
+		case <-ended:
+			t.Fatal("the stream outlives the session")
+		}
+	}
+	v.Headers["Sec-Fetch-Mode"] = "cors"
+	v.Get("/desk/rows").Want(t, http.StatusUnauthorized)
 }

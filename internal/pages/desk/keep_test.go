@@ -358,6 +358,41 @@ func TestDraft_HandedOver(t *testing.T) {
 		"Draft by Ren Ito")
 }
 
+// TestDraft_Taken checks that a colleague's draft replaces what one has entered oneself only after both were seen.
+func TestDraft_Taken(t *testing.T) {
+	w := newWorld(t)
+	id := w.claimed(t, w.Mika)
+	page, take := "/desk/orders/"+id, "/desk/orders/"+id+"/draft/take"
+	theirs := &order.VerdictDraft{
+		Outcome: order.Fake, ReasonCodes: []string{"logo-misaligned"}, Note: "The font is wrong.",
+		Checks: map[string]order.Mark{"serial-number": order.MarkFail},
+	}
+	_, err := w.Service.SaveVerdictDraft(t.Context(), w.Aoi.Actor(access.Origin{}), id, theirs, 0)
+	must.NoError(t, err)
+	v := w.AsStaff(t, w.Mika)
+	if got := v.Get(take).Want(t, 303).Location; got != page {
+		t.Errorf("who has no draft is led to %s", got)
+	}
+	v.Post(page+"/draft", "outcome", "authentic", "check.brand-stamp", "pass", "note", "Mine.").Want(t, 204)
+	if got := v.Post(take).Want(t, 303).Location; got != take {
+		t.Errorf("who has a draft is led to %s", got)
+	}
+	asked := v.Get(take).Want(t, 200, "Replace your draft?", "Mine.", ": Pass", "Draft by Aoi Mori",
+		"The font is wrong.", "microchip plate: Fail", `name="draft_version" value="1"`)
+	asked.Lacks(t, `value="2"`)
+	v.Post(page+"/draft", "outcome", "authentic", "note", "Mine, and more.").Want(t, 204)
+	if got := v.Post(take, "draft_version", "1").Want(t, 303).Location; got != take {
+		t.Errorf("who has seen an older draft of their own is led to %s", got)
+	}
+	if got := w.draft(t, w.Mika, id); got.Note != "Mine, and more." {
+		t.Fatalf("unasked, the draft is now %+v", got)
+	}
+	v.Submit(take, "draft_version", "2").Want(t, 200, "Aoi Mori’s draft is now yours.")
+	if got := w.draft(t, w.Mika, id); !got.Equal(theirs) {
+		t.Errorf("the draft is now %+v", got)
+	}
+}
+
 // TestConfirm_Against checks that an authentic verdict against the checklist is given knowingly only.
 func TestConfirm_Against(t *testing.T) {
 	w := newWorld(t)

@@ -9,6 +9,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/must"
@@ -20,6 +21,7 @@ import (
 var noPages = []string{
 	"GET /desk/sign-in/code", // TestPages of package signin
 	"GET /desk/rows", "GET /desk/events", "GET /desk/find", "GET /desk/photos/{name}/{size}",
+	"GET /desk/orders/{id}/draft/take", // TestStates
 	"GET /desk/me/password", "GET /desk/me/second-factor/end", "GET /desk/me/token", "GET /desk/me/recovery-codes",
 	"GET /desk/me/passkeys", "GET /desk/me/passkeys/new", "GET /desk/sign-in/passkey",
 	"GET /desk/sign-in/openid", "GET /desk/sign-in/openid/callback", // TestOpenIDInABrowser of package signin
@@ -126,8 +128,14 @@ func TestStates(t *testing.T) {
 		b.Follow(".request .primary")
 		b.CheckLooks("request-preview", lang)
 	}
+	_, err := w.Service.SaveVerdictDraft(t.Context(), w.Aoi.Actor(access.Origin{}), doubtful, &order.VerdictDraft{
+		Outcome: order.Fake, ReasonCodes: []string{"logo-misaligned"}, IndexCodes: []string{"serial-number"},
+		Checks: map[string]order.Mark{"serial-number": order.MarkFail}, Note: "Look at the stitches.",
+	}, 0)
+	must.NoError(t, err)
 	b.CheckPages(map[string]string{
 		"confirm-against": "/desk/orders/" + doubtful + "/verdict", "found": "/desk/find?q=SKU-1",
+		"draft-take": "/desk/orders/" + doubtful + "/draft/take",
 	})
 }
 

@@ -112,6 +112,7 @@ type queueView struct {
 	Filtered   bool
 	Ended      bool
 	Query      string // to fetch the rows again
+	Version    uint64 // of the orders that the page shows, or an older one
 }
 
 // rowView is an order in a list.
@@ -161,6 +162,7 @@ func (d *Desk) queueView(w http.ResponseWriter, r *http.Request, who *visitor) (
 		return nil, err
 	}
 	d.feed.seen(counts, false) // it has read them anyway
+	version, _ := d.feed.state()
 	mine, err := d.Service.CountAssigned(ctx, actorOf(who), mostAssigned)
 	if err != nil {
 		return nil, err
@@ -173,7 +175,7 @@ func (d *Desk) queueView(w http.ResponseWriter, r *http.Request, who *visitor) (
 		Tab: q.tab.name, Rows: d.rowViews(r, rows), Me: who.User.ID,
 		Filtered: q.filtered(), Ended: q.tab.ended, Part: order.Part{BrandCode: q.brand, CategoryCode: q.category},
 		Form:  &ui.Form{Values: r.URL.Query()},
-		Query: r.URL.RawQuery,
+		Query: r.URL.RawQuery, Version: version,
 	}
 	if v.Losses, err = d.losses(w, r, who, v.Rows); err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package portal_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -115,4 +116,49 @@ func TestLive(t *testing.T) {
 		b.Open("/portal/test/orders")
 		b.Await("main table")
 	})
+	t.Run("Stale", func(t *testing.T) {
+		stale(t, b, "/portal/test/orders/"+w.Order(t, w.Test, order.MockAuthentic))
+	})
+}
+
+// stale cuts a page off in all ways that there are: it says so, and takes it back when it is up to date again.
+func stale(t *testing.T, b *uitest.Browser, page string) {
+	b.Allow("ERR_INTERNET_DISCONNECTED", "ERR_FAILED", "401")
+	look := func() { uitest.Eval[bool](b, "document.dispatchEvent(new Event('visibilitychange'))") }
+	says := func(words string) {
+		b.AwaitTrue("document.getElementById('stale').textContent.startsWith('" + words + "')")
+	}
+	fine := "document.getElementById('stale').textContent === ''"
+	asked := func() { // and answered
+		n := uitest.Eval[int](b, "window.tried")
+		look()
+		b.AwaitTrue(fmt.Sprintf("window.tried > %d", n))
+	}
+	b.Before("window.tried = 0; " +
+		"window.fetch = ((f) => (...a) => f(...a).finally(() => { window.tried++; }))(window.fetch)")
+	b.Open(page)
+
+	b.Offline(true)
+	asked()
+	if !uitest.Eval[bool](b, fine) {
+		t.Error("one failure is told")
+	}
+	asked()
+	says("Not up to date since ")
+	b.CheckAccessibility()
+	b.Offline(false)
+	look()
+	b.AwaitTrue(fine)
+
+	uitest.Eval[bool](b, "(Date.now = ((now) => () => now() + 21 * 60 * 1000)(Date.now), true)")
+	uitest.Eval[bool](b, "dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))")
+	says("Not up to date since ") // nobody was there for a while
+	uitest.Eval[bool](b, "dispatchEvent(new Event('pointermove'))")
+	b.AwaitTrue(fine)
+
+	b.SignOut()
+	look()
+	says("You are signed out. Sign in")
+	b.Follow("#stale a")
+	b.Await("#f-password")
 }

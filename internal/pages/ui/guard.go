@@ -18,6 +18,7 @@ var sessionCookies = map[access.Audience]string{access.Desk: "assay_desk", acces
 // Sessions is the use cases that keep sessions; *service.Service is one.
 type Sessions interface {
 	Session(ctx context.Context, audience access.Audience, token string) (*access.Session, error)
+	LookAtSession(ctx context.Context, audience access.Audience, token string) (*access.Session, error)
 	StartSession(
 		ctx context.Context, audience access.Audience, userID string, from access.Origin,
 	) (*access.Session, string, error)
@@ -69,8 +70,23 @@ func VisitorOf[U any](r *http.Request) *Visitor[U] {
 func (g *Guard[U]) Handle(
 	h func(w http.ResponseWriter, r *http.Request, who *Visitor[U]) error, allow ...func(U) error,
 ) http.Handler {
+	return g.handle(g.Who, h, allow)
+}
+
+// HandleUnattended is Handle for what pages ask for by themselves: it does not keep the session alive, so that a page
+// which nobody looks at keeps nobody signed in.
+func (g *Guard[U]) HandleUnattended(
+	h func(w http.ResponseWriter, r *http.Request, who *Visitor[U]) error, allow ...func(U) error,
+) http.Handler {
+	return g.handle(g.Look, h, allow)
+}
+
+func (g *Guard[U]) handle(
+	find func(*http.Request) (*Visitor[U], error),
+	h func(w http.ResponseWriter, r *http.Request, who *Visitor[U]) error, allow []func(U) error,
+) http.Handler {
 	return g.Open(func(w http.ResponseWriter, r *http.Request) error {
-		who, err := g.Who(r)
+		who, err := find(r)
 		if errors.Is(err, access.NoSession) {
 			return g.askToSignIn(w, r)
 		}
@@ -116,19 +132,29 @@ func (g *Guard[U]) cookie(r *http.Request) string {
 	return g.Pages.site.cookieName(r, sessionCookies[g.Audience])
 }
 
+// findSession is a use case that returns the session of a cookie's token.
+type findSession func(ctx context.Context, audience access.Audience, token string) (*access.Session, error)
+
 // session returns the session of a request, or access.NoSession.
-func (g *Guard[U]) session(r *http.Request) (*access.Session, error) {
+func (g *Guard[U]) session(r *http.Request, find findSession) (*access.Session, error) {
 	c, err := r.Cookie(g.cookie(r))
 	if err != nil {
 		return nil, access.NoSession
 	}
-	return g.Sessions.Session(r.Context(), g.Audience, c.Value)
+	return find(r.Context(), g.Audience, c.Value)
 }
 
 // Who returns who sends a request, or access.NoSession: for pages that are open to everyone, such as the one to sign
 // in.
-func (g *Guard[U]) Who(r *http.Request) (*Visitor[U], error) {
-	session, err := g.session(r)
+func (g *Guard[U]) Who(r *http.Request) (*Visitor[U], error) { return g.visitor(r, g.Sessions.Session) }
+
+// Look is Who without keeping the session alive.
+func (g *Guard[U]) Look(r *http.Request) (*Visitor[U], error) {
+	return g.visitor(r, g.Sessions.LookAtSession)
+}
+
+func (g *Guard[U]) visitor(r *http.Request, find findSession) (*Visitor[U], error) {
+	session, err := g.session(r, find)
 	if err != nil {
 		return nil, err
 	}
@@ -285,7 +311,7 @@ func (g *Guard[U]) End(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (g *Guard[U]) end(r *http.Request) error {
-	session, err := g.session(r)
+	session, err := g.session(r, g.Sessions.LookAtSession)
 	if errors.Is(err, access.NoSession) {
 		return nil // there is nothing to end
 	}

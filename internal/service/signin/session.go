@@ -87,29 +87,48 @@ func (s *SessionStore) seeDevice(ctx context.Context, tx *store.Tx, who *access.
 // Session returns the session behind a cookie's token, or access.NoSession, which is the same for malformed, unknown,
 // revoked and ended ones. Using a session keeps it alive.
 func (s *SessionStore) Session(ctx context.Context, audience access.Audience, token string) (*access.Session, error) {
-	hash, ok := access.HashSessionToken(token)
-	if !ok {
-		return nil, access.NoSession
+	session, hash, err := s.find(ctx, audience, token)
+	if err != nil {
+		return nil, err
 	}
-	now := s.config.now()
-	session, ok := s.cache.Get(hash, now)
-	if !ok || session.Audience != audience {
-		var err error
-		if session, err = s.config.Store.SessionByHash(ctx, audience, hash); err != nil {
-			return nil, orNotFound(err, access.NoSession)
-		}
-	}
-	if !session.UsableAt(now) {
-		return nil, access.NoSession
-	}
-	if now.Sub(session.LastSeenAt) >= access.SessionTouch {
+	if now := s.config.now(); now.Sub(session.LastSeenAt) >= access.SessionTouch {
 		session = session.Seen(now)
 		if err := s.config.Store.Update(ctx, func(tx *store.Tx) error { return tx.TouchSession(session) }); err != nil {
 			return nil, err
 		}
+		s.cache.Put(hash, session, now)
+	}
+	return session, nil
+}
+
+// LookAtSession is Session without keeping it alive: for what pages ask for by themselves.
+func (s *SessionStore) LookAtSession(
+	ctx context.Context, audience access.Audience, token string,
+) (*access.Session, error) {
+	session, _, err := s.find(ctx, audience, token)
+	return session, err
+}
+
+// find returns the session behind a token, and the hash of the token.
+func (s *SessionStore) find(
+	ctx context.Context, audience access.Audience, token string,
+) (session *access.Session, hash string, err error) {
+	hash, ok := access.HashSessionToken(token)
+	if !ok {
+		return nil, "", access.NoSession
+	}
+	now := s.config.now()
+	session, ok = s.cache.Get(hash, now)
+	if !ok || session.Audience != audience {
+		if session, err = s.config.Store.SessionByHash(ctx, audience, hash); err != nil {
+			return nil, "", orNotFound(err, access.NoSession)
+		}
+	}
+	if !session.UsableAt(now) {
+		return nil, "", access.NoSession
 	}
 	s.cache.Put(hash, session, now)
-	return session, nil
+	return session, hash, nil
 }
 
 // Sessions returns a person's sessions that have not ended, the newest first.

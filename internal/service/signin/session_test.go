@@ -154,6 +154,25 @@ func TestSessionTouch(t *testing.T) {
 	})
 }
 
+// TestLookAtSession checks that looking at a session finds what using it finds, and does not keep it alive.
+func TestLookAtSession(t *testing.T) {
+	eachSignIns(t, func(t *testing.T, s *signIns) {
+		ctx := t.Context()
+		session, token := s.start(t, access.Desk, "u1")
+		s.clock = s.clock.Add(access.SessionIdle - time.Second)
+		if got, err := s.LookAtSession(ctx, access.Desk, token); err != nil || *got != *session {
+			t.Fatalf("LookAtSession = %+v, %v; want %+v", got, err, session)
+		}
+		if _, err := s.LookAtSession(ctx, access.Portal, token); !errors.Is(err, access.NoSession) {
+			t.Errorf("a session of the desk opens the portal: %v", err)
+		}
+		s.clock = s.clock.Add(time.Second)
+		if _, err := s.LookAtSession(ctx, access.Desk, token); !errors.Is(err, access.NoSession) {
+			t.Errorf("a session that was only looked at is kept alive: %v", err)
+		}
+	})
+}
+
 func TestRevokeSession(t *testing.T) {
 	eachSignIns(t, func(t *testing.T, s *signIns) {
 		ctx := t.Context()

@@ -1,4 +1,5 @@
 // The queue: refreshes itself when orders move, and is worked by keys.
+import { failed, signedOut, worked } from "../ui/fresh.js";
 import { showTimes } from "../ui/time.js";
 
 const board = document.getElementById("board");
@@ -32,6 +33,16 @@ function typing(element) {
   return element instanceof HTMLElement && (element.isContentEditable || element.matches("input, select, textarea"));
 }
 
+// came hears which version of the queue there is now. A board that shows another is replaced: what moved before the
+// stream was there, or while it was not, has told nobody.
+let version = board.dataset.version;
+let shown = version;
+function came(now) {
+  version = now;
+  if (version === shown) worked();
+  else refresh();
+}
+
 // refresh replaces the board; whoever is in the middle of it stays where they are.
 let running = false;
 let again = false;
@@ -41,18 +52,26 @@ async function refresh() {
     return;
   }
   running = true;
+  const asked = version;
   try {
-    const response = await fetch(board.dataset.rows, { headers: { Accept: "text/html" } });
-    if (response.status === 401) return location.reload();
-    if (!response.ok) return;
+    const response = await fetch(board.dataset.rows, {
+      headers: { Accept: "text/html" }, signal: AbortSignal.timeout(15000),
+    });
+    if (response.status === 401) {
+      close();
+      return signedOut();
+    }
+    if (!response.ok) return failed();
     const html = await response.text();
     if (board.contains(document.activeElement) && document.activeElement.matches("select, input")) return; // a filter is being chosen
     const place = placeOf(document.activeElement);
     board.innerHTML = html;
     showTimes(board);
     if (place) board.querySelector(place)?.focus({ preventScroll: true });
+    shown = asked;
+    worked();
   } catch {
-    // the next event tries again
+    failed(); // the next event tries again
   } finally {
     running = false;
     if (again) {
@@ -67,28 +86,43 @@ function placeOf(element) {
   return `a[href="${CSS.escape(element.getAttribute("href")).replaceAll("\\/", "/")}"]`;
 }
 
-// The stream is open only while the page is seen: a hidden page neither costs a connection nor keeps anybody signed in.
+board.addEventListener("focusout", () => {
+  if (version !== shown) setTimeout(refresh);
+});
+
+// The stream is open only while the page is seen: a hidden page costs no connection. It says every now and then which
+// version there is. Nothing here keeps anybody signed in: the server does not count it as activity.
 let source = null;
+let timer = 0;
 function open() {
+  clearTimeout(timer);
   if (source || document.hidden) return;
   source = new EventSource("/desk/events");
+  source.addEventListener("hello", (event) => came(event.data));
   source.addEventListener("changed", (event) => {
     const counts = JSON.parse(event.data);
     if (counts) live.textContent = board.dataset.live.replace("{n}", counts.queued ?? 0);
-    refresh();
+    came(event.lastEventId);
   });
   source.addEventListener("error", () => {
-    if (source?.readyState !== EventSource.CLOSED) return;
+    if (!source) return;
+    if (source.readyState !== EventSource.CLOSED) return failed(); // the browser tries again
     source = null;
-    setTimeout(open, 5000);
+    timer = setTimeout(open, 5000);
+    refresh(); // tells why
   });
 }
 function close() {
+  clearTimeout(timer);
   source?.close();
   source = null;
 }
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) return close();
+  open();
+  refresh();
+});
+new BroadcastChannel("assay-desk").addEventListener("message", () => { // signed in again, in another tab
   open();
   refresh();
 });

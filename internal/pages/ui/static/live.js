@@ -1,8 +1,10 @@
 // Pages that bring themselves up to date. What is inside an element with data-live="name" is replaced by what the server
 // shows there now, every so many seconds as the first data-refresh of the page says; a "refreshed" event tells other
 // modules. Nothing is replaced that somebody is working in. Only a page that is seen asks, and not for long when nobody is there: it keeps nobody signed in.
+// A page that could not be brought up to date says so (fresh.js).
 import { written } from "./pristine.js";
 import { showCopyButtons } from "./copy.js";
+import { failed, signedOut, stopped, worked } from "./fresh.js";
 import { watchTables } from "./scroll.js";
 import { showTimes } from "./time.js";
 
@@ -83,9 +85,20 @@ const apply = (html) => {
   return whole;
 };
 
+const interval = () => Number(document.querySelector("[data-refresh]")?.dataset.refresh) || 0;
+
+// tell says on the page how the last attempt went.
+const tell = (status) => {
+  if (failures === 0) worked();
+  else if (status === 401) signedOut();
+  else if (ended) stopped();
+  else failed();
+};
+
 const refresh = async () => {
   clearTimeout(timer);
-  if (running || ended || document.hidden || Date.now() - seen > ABSENT) return;
+  if (running || ended || document.hidden || interval() === 0) return;
+  if (Date.now() - seen > ABSENT) return stopped();
   running = true;
   try {
     const headers = { "X-Refresh": "1", Accept: "text/html" };
@@ -96,8 +109,10 @@ const refresh = async () => {
     if (answer.ok && !document.hidden) tag = apply(await answer.text()) ? answer.headers.get("ETag") ?? "" : "";
     failures = answer.ok || answer.status === 304 ? 0 : failures + 1;
     ended = answer.type === "opaqueredirect" || [401, 403, 404].includes(answer.status);
+    tell(answer.status);
   } catch {
     failures++; // the next one may get through
+    tell(0);
   } finally {
     running = false;
     plan();
@@ -106,7 +121,7 @@ const refresh = async () => {
 
 const plan = () => {
   clearTimeout(timer);
-  const every = Number(document.querySelector("[data-refresh]")?.dataset.refresh);
+  const every = interval();
   if (every > 0 && !ended) timer = setTimeout(refresh, 1000 * Math.max(every, Math.min(SLOWEST, every * 2 ** failures)));
 };
 
@@ -120,6 +135,7 @@ for (const sign of ["pointerdown", "pointermove", "keydown", "wheel", "touchstar
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) return clearTimeout(timer);
   seen = Date.now();
+  ended = false; // they may have signed in again elsewhere
   refresh();
 });
 addEventListener("pageshow", (event) => event.persisted && refresh());

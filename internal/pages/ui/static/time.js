@@ -25,6 +25,12 @@ function written(date, exact) {
   return japanese ? `${year}/${month}/${day} ${time}` : `${day} ${month} ${year}, ${time}`;
 }
 
+// moment writes a time of today as hour and minute, and any other with its date.
+export function moment(date) {
+  const today = date.toDateString() === new Date().toDateString();
+  return today ? written(date, false).split(" ").at(-1) : written(date, false);
+}
+
 // Seconds matter in the last minutes only; before and after them a clock that ticks says nothing more.
 const TICKING = 5 * 60;
 const DAY = japanese ? "日" : "d", HOUR = japanese ? "時間" : "h", MINUTE = japanese ? "分" : "min"; // as ui.duration has them
