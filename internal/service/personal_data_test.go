@@ -320,6 +320,42 @@ func TestExportAccount(t *testing.T) {
 	})
 }
 
+// TestExportAccount_Timeline checks that the export tells of an order what the portal does, and nothing of the desk.
+func TestExportAccount_Timeline(t *testing.T) {
+	eachShop(t, func(t *testing.T, s *shop.Shop, who, admin *access.Staff) {
+		ctx, reviewer, lead := t.Context(), who.Actor(access.Origin{}), admin.Actor(access.Origin{})
+		id := s.Order(t, s.Live, "")
+		_, err := s.Service.ClaimOrder(ctx, reviewer, id)
+		must.NoError(t, err)
+		_, err = s.Service.ReleaseOrder(ctx, reviewer, id)
+		must.NoError(t, err)
+		_, err = s.Service.ClaimOrder(ctx, reviewer, id)
+		must.NoError(t, err)
+		_, err = s.Service.ReassignOrder(ctx, lead, id, admin.ID)
+		must.NoError(t, err)
+		verdict := &order.Verdict{Outcome: order.Authentic}
+		_, err = s.Service.CompleteOrder(ctx, lead, id, verdict, "The customer is a nuisance")
+		must.NoError(t, err)
+		damaged := s.Order(t, s.Live, "")
+		must.NoError(t, s.Store.Update(ctx, func(tx *store.Tx) error {
+			return tx.AppendTimeline(damaged, &order.TimelineEntry{At: s.Clock.Now(), Event: "claimed"})
+		}))
+		rawsql.Exec(t, s.Target, "UPDATE order_events SET details = 'nuisance' WHERE order_id = '"+damaged+"'")
+
+		got := &exportRows{kinds: map[string]int{}}
+		must.NoError(t, s.Service.ExportAccount(ctx, access.Operator, s.Account, got))
+		all := got.rows.String()
+		for _, word := range []string{"nuisance", who.Name, admin.Name, who.ID, admin.ID, "released", "reassigned"} {
+			if strings.Contains(all, word) {
+				t.Errorf("the export tells of %q", word)
+			}
+		}
+		if n := got.kinds["order_events"]; n != 4 || !strings.Contains(all, `details={"outcome":"authentic"`) {
+			t.Errorf("%d entries of the timeline: %s", n, all)
+		}
+	})
+}
+
 // TestErase_Again: an erasure that ended between its rows and its files is finished by running it again.
 func TestErase_Again(t *testing.T) {
 	storetest.EachTarget(t, func(t *testing.T, target string) {
