@@ -61,7 +61,7 @@ func found(t *testing.T, s *shop.Shop, word string) (in []string) {
 		"order_events": "actor_name || details", "order_notes": "note", "photos": "original_name",
 		"audit_events":  "actor_name || COALESCE(ip, '') || COALESCE(user_agent, '') || metadata",
 		"staff_actions": "target_name || details", "deliveries": "body", "events": "body", "links": "email",
-		"idempotency_keys": "answer", "catalog_versions": "document",
+		"idempotency_keys": "answer", "catalog_versions": "document", "catalog_drafts": "document",
 	} {
 		text := "SELECT COUNT(*) FROM " + table + " WHERE " + columns + " LIKE '%" + word + "%'"
 		if n := rawsql.Rows(t, s.Target, text)[0][0]; n != "0" {
@@ -89,6 +89,10 @@ func TestErase(t *testing.T) {
 		agreed := fmt.Appendf(plain, "account_prices: [{account: %q, code: %d, price: 1}]\n", s.Account.Name,
 			doc.AnswerTimes[0].Code)
 		_, err = s.Service.ImportCatalog(ctx, access.System, agreed)
+		must.NoError(t, err)
+		boss, err := s.Service.CreateStaff(ctx, access.Operator, "boss@assay.example", "Boss", access.Admin)
+		must.NoError(t, err)
+		_, err = s.Service.UploadCatalog(ctx, boss.Staff.Actor(access.Origin{}), "c.yaml", agreed)
 		must.NoError(t, err)
 		holds(t, s, "before")
 
