@@ -459,8 +459,8 @@ func TestAuditPages(t *testing.T) {
 	}
 }
 
-// TestAuditFile_Formula checks that no cell of the file begins a formula where a semicolon separates cells, and that the
-// metadata are what they were.
+// TestAuditFile_Formula checks that no cell of the file begins a formula where a semicolon separates cells, and that
+// the metadata are what they were.
 func TestAuditFile_Formula(t *testing.T) {
 	const name = "x;=cmd|' /C calc'!A0"
 	w := newWorld(t)

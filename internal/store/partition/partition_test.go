@@ -281,8 +281,8 @@ func TestPartitions_Moved(t *testing.T) {
 	})
 }
 
-// TestPartitions_Snapshot has housekeeping come between the beginning of a snapshot and its reading: it comes again, and
-// the snapshot misses nothing.
+// TestPartitions_Snapshot has housekeeping come between the beginning of a snapshot and its reading: it comes again,
+// and the snapshot misses nothing.
 func TestPartitions_Snapshot(t *testing.T) {
 	target := pgtest.Database(t)
 	s := storetest.Open(t, target)
