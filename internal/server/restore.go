@@ -11,6 +11,8 @@ import (
 
 	"github.com/assayhq/assay/internal/backup"
 	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/secret"
+	"github.com/assayhq/assay/internal/service/keyring"
 )
 
 // Backup copies everything into an empty folder while servers run.
@@ -21,8 +23,21 @@ func (a *App) Backup(ctx context.Context, dir string) (*backup.Summary, error) {
 	}
 	return backup.Create(ctx, backup.Options{
 		Store: a.Store, Media: a.Media, DataDir: a.Settings.Data, SecretFiles: a.Settings.SecretFiles(), Dir: dir,
-		Now: time.Now,
+		Now: time.Now, CheckKeys: a.checkBackupKeys,
 	})
+}
+
+// checkBackupKeys refuses a backup whose database needs another secret key than it was made with: the one that it has
+// copied, or --secret-key.
+func (a *App) checkBackupKeys(secrets string, sealed map[string]string) error {
+	s := a.Settings
+	s.Data = secrets
+	_, err := s.secrets(func(box *secret.Box) (*secret.Box, error) { return box, keyring.Check(sealed, box) })
+	if errors.Is(err, keyring.ErrSecretKey) {
+		return errors.New("the secret key was replaced while the backup was being made, so that its database cannot be " +
+			"opened with the key that belongs to it: delete it, and make it again with the new key")
+	}
+	return err
 }
 
 // Restore fills the empty place that the settings name with a backup. No server may run there. What is refused leaves

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
@@ -129,9 +128,6 @@ func (s *Service) CatalogDocument(ctx context.Context) (*catalog.Document, error
 	return catalog.Parse([]byte(stored))
 }
 
-// draftLife is how long an uploaded catalog waits for a yes.
-const draftLife = 24 * time.Hour
-
 // catalogChanged is the refusal of a draft that was compared with a catalog that is no longer the current one.
 var catalogChanged = fault.New(
 	fault.Conflict, "catalog-changed",
@@ -166,14 +162,11 @@ func (s *Service) UploadCatalog(
 	if err != nil {
 		return nil, err
 	}
-	now := s.now()
 	d := &catalog.Draft{
 		ID: uuid7.New(), Document: encoded, FileName: text.Storable(fileName, maxFileName), BaseVersion: version,
-		StaffID: actor.ID, CreatedAt: now,
+		StaffID: actor.ID, CreatedAt: s.now(),
 	}
-	if err := s.store.Update(ctx, func(tx *store.Tx) error {
-		return tx.InsertCatalogDraft(d, now.Add(-draftLife))
-	}); err != nil {
+	if err := s.store.Update(ctx, func(tx *store.Tx) error { return tx.InsertCatalogDraft(d) }); err != nil {
 		return nil, err
 	}
 	return &CatalogPlan{Draft: d, Document: doc, Changes: changes}, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/expect"
 	"github.com/assayhq/assay/internal/testkit/fakeclock"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/progresstest"
@@ -106,8 +107,13 @@ func TestConfirmCatalog(t *testing.T) {
 		if !plan.Stale {
 			t.Error("the draft does not say that it is stale")
 		}
-		o.Clock.Advance(25 * time.Hour)
-		upload("x")
+		o.Clock.Advance(24 * time.Hour)
+		for _, want := range []int{0, 1} { // after exactly a day, and later
+			n, err := o.Service.DeleteOldCatalogDrafts(ctx, 10)
+			must.NoError(t, err)
+			expect.Equal(t, "drafts deleted", n, want)
+			o.Clock.Advance(time.Microsecond)
+		}
 		if _, err := o.Service.CatalogPlan(ctx, by(o.boss), second.Draft.ID); fault.CodeOf(err) != fault.CodeNotFound {
 			t.Errorf("an old draft is kept: %v", err)
 		}

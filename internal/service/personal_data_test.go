@@ -64,7 +64,7 @@ func found(t *testing.T, s *shop.Shop, word string) (in []string) {
 		"order_events": "actor_name || details", "order_notes": "note", "photos": "original_name",
 		"audit_events":  "actor_name || COALESCE(ip, '') || COALESCE(user_agent, '') || metadata",
 		"staff_actions": "target_name || details", "deliveries": "body", "events": "body", "links": "email",
-		"idempotency_keys": "answer", "catalog_versions": "document",
+		"idempotency_keys": "answer", "catalog_versions": "document", "catalog_drafts": "document",
 	} {
 		text := "SELECT COUNT(*) FROM " + table + " WHERE " + columns + " LIKE '%" + word + "%'"
 		if n := rawsql.Rows(t, s.Target, text)[0][0]; n != "0" {
@@ -92,6 +92,10 @@ func TestErase(t *testing.T) {
 		agreed := fmt.Appendf(plain, "account_prices: [{account: %q, code: %d, price: 1}]\n", s.Account.Name,
 			doc.AnswerTimes[0].Code)
 		_, err = s.Service.ImportCatalog(ctx, access.System, agreed)
+		must.NoError(t, err)
+		boss, err := s.Service.CreateStaff(ctx, access.Operator, "boss@assay.example", "Boss", access.Admin)
+		must.NoError(t, err)
+		_, err = s.Service.UploadCatalog(ctx, boss.Staff.Actor(access.Origin{}), "c.yaml", agreed)
 		must.NoError(t, err)
 		holds(t, s, "before")
 
@@ -359,6 +363,42 @@ func TestExportAccount(t *testing.T) {
 		viewer := access.Actor{Kind: access.ByUser, Role: access.Owner, Tenant: access.Tenant{AccountID: s.Account.ID}}
 		if err := s.Service.ExportAccount(t.Context(), viewer, s.Account, got); fault.CodeOf(err) != "forbidden" {
 			t.Errorf("an owner exports: %v", err)
+		}
+	})
+}
+
+// TestExportAccount_Timeline checks that the export tells of an order what the portal does, and nothing of the desk.
+func TestExportAccount_Timeline(t *testing.T) {
+	eachShop(t, func(t *testing.T, s *shop.Shop, who, admin *access.Staff) {
+		ctx, reviewer, lead := t.Context(), who.Actor(access.Origin{}), admin.Actor(access.Origin{})
+		id := s.Order(t, s.Live, "")
+		_, err := s.Service.ClaimOrder(ctx, reviewer, id)
+		must.NoError(t, err)
+		_, err = s.Service.ReleaseOrder(ctx, reviewer, id)
+		must.NoError(t, err)
+		_, err = s.Service.ClaimOrder(ctx, reviewer, id)
+		must.NoError(t, err)
+		_, err = s.Service.ReassignOrder(ctx, lead, id, admin.ID)
+		must.NoError(t, err)
+		verdict := &order.Verdict{Outcome: order.Authentic}
+		_, err = s.Service.CompleteOrder(ctx, lead, id, verdict, "The customer is a nuisance")
+		must.NoError(t, err)
+		damaged := s.Order(t, s.Live, "")
+		must.NoError(t, s.Store.Update(ctx, func(tx *store.Tx) error {
+			return tx.AppendTimeline(damaged, &order.TimelineEntry{At: s.Clock.Now(), Event: "claimed"})
+		}))
+		rawsql.Exec(t, s.Target, "UPDATE order_events SET details = 'nuisance' WHERE order_id = '"+damaged+"'")
+
+		got := &exportRows{kinds: map[string]int{}}
+		must.NoError(t, s.Service.ExportAccount(ctx, access.Operator, s.Account, got))
+		all := got.rows.String()
+		for _, word := range []string{"nuisance", who.Name, admin.Name, who.ID, admin.ID, "released", "reassigned"} {
+			if strings.Contains(all, word) {
+				t.Errorf("the export tells of %q", word)
+			}
+		}
+		if n := got.kinds["order_events"]; n != 4 || !strings.Contains(all, `details={"outcome":"authentic"`) {
+			t.Errorf("%d entries of the timeline: %s", n, all)
 		}
 	})
 }

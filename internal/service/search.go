@@ -152,7 +152,11 @@ func (s *Service) FindForReview(ctx context.Context, actor access.Actor, text st
 	} else if fault.CodeOf(err) != order.NotFound.Code {
 		return nil, err
 	}
-	ids, err := s.store.OrdersByReference(ctx, strings.TrimSpace(text), maxFound)
+	reference := strings.TrimSpace(text)
+	if !searchable(reference) {
+		return nil, nil
+	}
+	ids, err := s.store.OrdersByReference(ctx, reference, maxFound)
 	found := make([]*order.Order, len(ids))
 	for i, id := range ids {
 		if found[i], err = s.store.Order(ctx, id); err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -114,6 +115,35 @@ func TestAdministration(t *testing.T) {
 			_, err = o.Service.CreateAccount(ctx, by(o.boss), "Acme 鑑定", "beta@example.com", "en")
 			if got := problemsOf(err); !slices.Equal(got, []string{"name taken", "email taken"}) {
 				t.Errorf("problems %v", got)
+			}
+		})
+		t.Run("AccountsInAnyLetters", func(t *testing.T) {
+			names := []string{"École", "ÄRZTE GmbH", "ДОМ"}
+			for i, name := range names {
+				_, err := o.Service.CreateAccount(ctx, by(o.boss), name, fmt.Sprintf("letters%d@example.com", i), "en")
+				must.NoError(t, err)
+			}
+			for _, name := range names {
+				for _, search := range []string{name, strings.ToLower(name), strings.ToUpper(name)} {
+					found, total, err := o.Service.Accounts(ctx, by(o.boss), search, 1, 10)
+					must.NoError(t, err)
+					if total != 1 || len(found) != 1 || found[0].Name != name {
+						t.Errorf("search %q: %+v (%d), want %s", search, found, total, name)
+					}
+				}
+			}
+			var paged []string
+			for page := range 4 {
+				found, total, err := o.Service.Accounts(ctx, by(o.boss), "LETTERS", page+1, 2)
+				must.NoError(t, err)
+				expect.Equal(t, "total", total, 3)
+				for _, a := range found {
+					paged = append(paged, a.Name)
+				}
+			}
+			slices.Sort(paged)
+			if want := slices.Sorted(slices.Values(names)); !slices.Equal(paged, want) {
+				t.Errorf("the pages have %v, want %v", paged, want)
 			}
 		})
 		t.Run("KeyLimits", func(t *testing.T) {

@@ -61,33 +61,73 @@ var likePattern = strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")
 func (q Queries) AccountSummaries(
 	ctx context.Context, search string, now time.Time, page, limit int,
 ) ([]access.AccountSummary, int64, error) {
-	where := ""
-	var args db.Arguments
-	if search = strings.ToLower(search); search != "" {
-		where = ` WHERE LOWER(a.name) LIKE $1 ESCAPE '!' OR a.id = $2
-			OR EXISTS (SELECT 1 FROM users WHERE users.account_id = a.id AND users.email LIKE $1 ESCAPE '!')`
-		args = db.Arguments{"%" + likePattern.Replace(search) + "%", search}
-	}
-	total, err := db.Value[int64](ctx, q.db, "SELECT COUNT(*) FROM accounts a"+where, args...)
-	if err != nil {
-		return nil, 0, err
-	}
 	offset := int64(page-1) * int64(limit)
-	if offset >= total {
-		return nil, total, nil
+	if search != "" {
+		ids, err := q.searchAccounts(ctx, strings.ToLower(search))
+		total := int64(len(ids))
+		if err != nil || offset >= total {
+			return nil, total, err
+		}
+		found, err := q.summariesOf(ctx, ids[offset:min(offset+int64(limit), total)], now)
+		return found, total, err
 	}
-	at := args.Add(column.Micros(now))
-	found, err := db.Collect(ctx, q.db, func(scan db.Scanner) (s access.AccountSummary, err error) {
+	total, err := db.Value[int64](ctx, q.db, "SELECT COUNT(*) FROM accounts")
+	if err != nil || offset >= total {
+		return nil, total, err
+	}
+	found, err := q.accountSummaries(ctx, accountsByName+" LIMIT $2 OFFSET $3", column.Micros(now), limit, offset)
+	return found, total, err
+}
+
+const accountsByName = " ORDER BY LOWER(a.name), a.id"
+
+// searchAccounts returns the ids of the accounts that a search in lower case finds, by name. The names are looked
+// through here: databases know the lower case of ASCII only.
+func (q Queries) searchAccounts(ctx context.Context, search string) ([]string, error) {
+	emails, err := db.Column[string](ctx, q.db, "SELECT DISTINCT account_id FROM users WHERE email LIKE $1 ESCAPE '!'",
+		"%"+likePattern.Replace(search)+"%")
+	if err != nil {
+		return nil, err
+	}
+	byEmail := make(map[string]bool, len(emails))
+	for _, id := range emails {
+		byEmail[id] = true
+	}
+	var found []string
+	err = q.db.Rows(ctx, "SELECT a.id, a.name FROM accounts a"+accountsByName, nil, func(scan db.Scanner) error {
+		var id, name string
+		err := scan(&id, &name)
+		if id == search || byEmail[id] || strings.Contains(strings.ToLower(name), search) {
+			found = append(found, id)
+		}
+		return err
+	})
+	return found, err
+}
+
+// summariesOf returns those of accounts, by name.
+func (q Queries) summariesOf(ctx context.Context, ids []string, now time.Time) ([]access.AccountSummary, error) {
+	var all []access.AccountSummary
+	err := db.InBatches(ids, func(ids []string) error {
+		found, err := q.accountSummaries(ctx, " WHERE a.id IN "+db.List(2, len(ids))+accountsByName,
+			append([]any{column.Micros(now)}, db.Anys(ids)...)...)
+		all = append(all, found...)
+		return err
+	})
+	return all, err
+}
+
+// accountSummaries returns those that the rest of the statement chooses. The first argument is the present time.
+func (q Queries) accountSummaries(ctx context.Context, rest string, args ...any) ([]access.AccountSummary, error) {
+	return db.Collect(ctx, q.db, func(scan db.Scanner) (s access.AccountSummary, err error) {
 		err = scan(&s.ID, &s.Name, &s.Locale, column.Time(&s.CreatedAt), &s.LiveCredits, &s.TestCredits, &s.LiveOrders,
 			&s.ActiveKeys)
 		return s, err
 	}, `SELECT a.id, a.name, a.locale, a.created_at, live.credits, test.credits, live.orders,
 		(SELECT COUNT(*) FROM api_keys k WHERE k.account_id = a.id AND k.revoked_at IS NULL
-			AND (k.expires_at IS NULL OR k.expires_at > `+at+`))
+			AND (k.expires_at IS NULL OR k.expires_at > $1))
 		FROM accounts a JOIN balances live ON live.account_id = a.id AND live.environment = 'live'
-		JOIN balances test ON test.account_id = a.id AND test.environment = 'test'`+where+
-		" ORDER BY LOWER(a.name), a.id LIMIT "+args.Add(limit)+" OFFSET "+args.Add(offset), args...)
-	return found, total, err
+		JOIN balances test ON test.account_id = a.id AND test.environment = 'test'`+rest, args...)
 }
 
 // InsertUser adds an account user; ErrExists when the email is taken.

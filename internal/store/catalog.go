@@ -147,11 +147,8 @@ func (t *Tx) ResumeAnswerTime(code int) error {
 	return t.exec("DELETE FROM paused_answer_times WHERE answer_time = $1", code)
 }
 
-// InsertCatalogDraft saves an uploaded catalog, and deletes those that were uploaded before a time.
-func (t *Tx) InsertCatalogDraft(d *catalog.Draft, before time.Time) error {
-	if _, err := t.db.Exec("DELETE FROM catalog_drafts WHERE created_at < $1", column.Micros(before)); err != nil {
-		return err
-	}
+// InsertCatalogDraft saves an uploaded catalog.
+func (t *Tx) InsertCatalogDraft(d *catalog.Draft) error {
 	return t.db.Insert("catalog_drafts (id, document, file_name, base_version, staff_id, created_at)",
 		d.ID, string(d.Document), d.FileName, d.BaseVersion, d.StaffID, column.Micros(d.CreatedAt))
 }

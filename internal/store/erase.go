@@ -408,6 +408,8 @@ var eraseOfAccount = [][2]string{
 		UNION ALL SELECT id FROM deleted_endpoints WHERE account_id = $1)`},
 	{"deleted_endpoints", "DELETE FROM deleted_endpoints WHERE account_id = $1"},
 	{"webhook_endpoints", "DELETE FROM webhook_endpoints WHERE account_id = $1"},
+	// Any of the uploaded catalogs may have its name and its prices, and all can be uploaded again.
+	{"catalog_drafts", "DELETE FROM catalog_drafts WHERE EXISTS (SELECT 1 FROM accounts WHERE id = $1)"},
 	{"users", `UPDATE users SET email = 'erased-' || id || '@erased.invalid', password_hash = ''
 		WHERE account_id = $1 AND password_hash <> ''`},
 	{"api_keys", `UPDATE api_keys SET name = 'erased', networks = ''

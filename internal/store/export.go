@@ -3,10 +3,12 @@ package store
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"strings"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/requestlog"
 	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/store/column"
@@ -50,7 +52,7 @@ var exports = []struct{ name, columns, from string }{
 		"order_photos WHERE order_id" + ordersOf + " ORDER BY order_id, round, position",
 	},
 	{
-		"order_events", "order_id, seq, at, event, details",
+		"order_events", "order_id, seq, at, event, actor_type, details",
 		"order_events WHERE order_id" + ordersOf + " ORDER BY order_id, seq",
 	},
 	{
@@ -133,12 +135,38 @@ func (q Queries) Export(ctx context.Context, accountID string, each func(kind st
 				row[name] = exported(name, values[i])
 			}
 			done(1)
+			if x.name == "order_events" {
+				if shown, err := forCustomer(row); err != nil || !shown {
+					return err
+				}
+			}
 			return each(x.name, row)
 		}); err != nil {
 			return err
 		}
 	}
 	return q.exportRequests(ctx, accountID, each)
+}
+
+// forCustomer leaves of an entry of a timeline what customers see; false: they do not see it. Details that cannot be
+// read may be anything: nobody sees them.
+func forCustomer(row map[string]any) (shown bool, err error) {
+	event, _ := row["event"].(string)
+	by, _ := row["actor_type"].(string)
+	text, _ := row["details"].(string)
+	details, err := decodeDetails(text)
+	if err != nil {
+		details = nil
+	}
+	e, shown := order.TimelineEntry{
+		Event: event, Actor: access.Actor{Kind: access.ActorKind(by)}, Details: details,
+	}.ForCustomer()
+	if !shown {
+		return false, nil
+	}
+	seen, err := json.Marshal(e.Details)
+	row["details"] = string(seen)
+	return true, err
 }
 
 // exportRequests calls each for every request in the log of an account.

@@ -31,6 +31,7 @@ var (
 	OldIdempotencyKeys = Aged{"idempotency_keys", "tenant, key", "created_at <= $1", "created_at"}
 	OldFailedMails     = Aged{"mails", "id", "failed_at <= $1", "failed_at"}
 	OldDeliveryLeases  = Aged{"delivery_leases", "endpoint_id", "lease_until < $1", "endpoint_id"}
+	OldCatalogDrafts   = Aged{"catalog_drafts", "id", "created_at < $1", "created_at"}
 	OldCatalogs        = Aged{"catalog_versions", "version", `created_at < $1
 		AND version <= (SELECT MAX(version) FROM catalog_versions) - 20`, "version"}
 )

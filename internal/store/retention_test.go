@@ -19,6 +19,7 @@ func TestNothingToExpire(t *testing.T) {
 		for _, aged := range []store.Aged{
 			store.OldSessions, store.OldSignInAttempts, store.OldDevices, store.OldChallenges, store.OldLinks,
 			store.OldCaptureLinks, store.OldIdempotencyKeys, store.OldFailedMails, store.OldDeliveryLeases, store.OldCatalogs,
+			store.OldCatalogDrafts,
 		} {
 			if n, err := s.DeleteAged(t.Context(), aged, before, 10); n != 0 || err != nil {
 				t.Errorf("%+v: %d, %v", aged, n, err)

@@ -16,6 +16,7 @@ import (
 	"github.com/assayhq/assay/internal/store/admission"
 	"github.com/assayhq/assay/internal/store/column"
 	"github.com/assayhq/assay/internal/store/db"
+	"github.com/assayhq/assay/internal/store/partition"
 	"github.com/assayhq/assay/internal/store/schema"
 	"github.com/assayhq/assay/internal/store/uuid7"
 )
@@ -200,12 +201,19 @@ func Unhurried(ctx context.Context) context.Context { return admission.Unhurried
 // end before it asks for the next: the snapshot is one connection. On SQLite the write-ahead log cannot be truncated
 // while a snapshot is open, so f should wait for nothing but the database.
 func (s *Store) Snapshot(ctx context.Context, f func(Queries) error) error {
-	return s.db.Snapshot(ctx, func(q db.Queries) error { return f(Queries{q}) })
+	return s.SnapshotTx(ctx, func(tx *sql.Tx) error { return f(Queries{s.db.In(tx)}) })
 }
 
 // SnapshotTx is Snapshot for the packages below this one, which bring their own SQL.
 func (s *Store) SnapshotTx(ctx context.Context, f func(*sql.Tx) error) error {
-	return s.db.SnapshotTx(ctx, f)
+	return s.db.SnapshotTx(ctx, func(tx *sql.Tx) error {
+		if s.Shared() {
+			if err := partition.Hold(ctx, tx); err != nil {
+				return err
+			}
+		}
+		return f(tx)
+	})
 }
 
 // ErrReplicaURL is returned for the address of a replica that cannot be one.

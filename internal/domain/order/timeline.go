@@ -33,22 +33,29 @@ type History struct {
 func (h *History) ForCustomer() []TimelineEntry {
 	var shown []TimelineEntry
 	for _, e := range h.Timeline {
-		if e.Event == "released" && e.Actor.Kind != access.ByUser || e.Event == "reassigned" {
-			continue
+		if e, ok := e.ForCustomer(); ok {
+			shown = append(shown, e)
 		}
-		if e.Actor.Kind == access.ByStaff {
-			e.Actor = access.Actor{Kind: access.ByStaff}
-		}
-		details := make(map[string]any)
-		for _, name := range []string{"outcome", "round", "index_codes"} {
-			if v, ok := e.Details[name]; ok {
-				details[name] = v
-			}
-		}
-		e.Details = details
-		shown = append(shown, e)
 	}
 	return shown
+}
+
+// ForCustomer returns an entry as customers see it; false: they do not.
+func (e TimelineEntry) ForCustomer() (TimelineEntry, bool) {
+	if e.Event == "released" && e.Actor.Kind != access.ByUser || e.Event == "reassigned" {
+		return TimelineEntry{}, false
+	}
+	if e.Actor.Kind == access.ByStaff {
+		e.Actor = access.Actor{Kind: access.ByStaff}
+	}
+	details := make(map[string]any)
+	for _, name := range []string{"outcome", "round", "index_codes"} {
+		if v, ok := e.Details[name]; ok {
+			details[name] = v
+		}
+	}
+	e.Details = details
+	return e, true
 }
 
 // LostBy returns the entry by which somebody else took the order from a staff user, the latest; nil when nobody did, or

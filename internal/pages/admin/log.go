@@ -235,13 +235,13 @@ func (a *Admin) exportLog(w http.ResponseWriter, r *http.Request, who *visitor) 
 	}
 	return ui.WriteCSV(w, "administration.csv", header, func(write func(...string) error) error {
 		return a.Service.EachStaffAction(r.Context(), actorOf(who), filter, func(x *audit.Action) error {
-			details, err := json.Marshal(x.Details)
+			details, err := ui.CSVJSON(x.Details)
 			if err != nil {
 				return err
 			}
 			return write(x.ID, ui.CSVTime(x.At), string(x.Code), x.StaffID, ui.CSVText(x.StaffName), x.AccountID,
 				string(x.Target.Type), x.Target.ID,
-				ui.CSVText(x.Target.Name), x.IP, ui.CSVText(x.UserAgent), string(details))
+				ui.CSVText(x.Target.Name), x.IP, ui.CSVText(x.UserAgent), details)
 		})
 	})
 }

@@ -2,6 +2,7 @@ package admin_test
 
 import (
 	"encoding/csv"
+	"encoding/json"
 	"fmt"
 	"html"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/testkit/expect"
 	"github.com/assayhq/assay/internal/testkit/must"
 )
 
@@ -99,6 +101,20 @@ func TestLog(t *testing.T) {
 		if n := strings.Count(body, "credits.granted"); n != 61 {
 			t.Errorf("the file has %d rows, want 61", n)
 		}
+	})
+
+	t.Run("Formula", func(t *testing.T) {
+		const note = "x;=cmd|' /C calc'!A0"
+		v.Post(account+"/credits/test", "amount", "1", "note", note).Want(t, http.StatusSeeOther)
+		body := v.Get("/desk/admin/log.csv?code=credits.granted").Want(t, http.StatusOK).Body
+		if strings.Contains(body, ";=") {
+			t.Error("the file has a formula")
+		}
+		rows, err := csv.NewReader(strings.NewReader(body)).ReadAll()
+		must.NoError(t, err)
+		var details struct{ Note string }
+		must.NoError(t, json.Unmarshal([]byte(rows[1][11]), &details))
+		expect.Equal(t, "the note", details.Note, note)
 	})
 }
 

@@ -203,6 +203,7 @@ func TestVerdict(t *testing.T) {
 	t.Run("TakeNext", func(t *testing.T) {
 		id, next := w.claimed(t, w.Mika), w.queued(t)
 		v := w.AsStaff(t, w.Mika)
+		v.Get("/desk?brand=%00&category=nonsense").Want(t, http.StatusOK, next) // what nothing is called does not filter
 		v.Submit("/desk/orders/"+id+"/verdict", "outcome", "authentic").
 			Want(t, http.StatusOK, "A certificate with a public page will be issued.")
 		if p := v.Post("/desk/orders/"+id+"/complete", "outcome", "authentic", "then", "next", "despite", "1", "note",

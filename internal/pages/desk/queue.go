@@ -43,8 +43,7 @@ type queueQuery struct {
 }
 
 // readQueueQuery reads what it knows of an address and ignores the rest, so that old links still work.
-func readQueueQuery(r *http.Request, snap *catalog.Snapshot) queueQuery {
-	v := r.URL.Query()
+func readQueueQuery(v url.Values, snap *catalog.Snapshot) queueQuery {
 	q := queueQuery{tab: tabs[0], mine: v.Get("mine") != "", after: order.ParseCursor(v.Get("after"))}
 	if _, err := snap.Brands(v.Get("category"), ""); err == nil {
 		q.category = v.Get("category")
@@ -156,7 +155,7 @@ func (d *Desk) showRows(w http.ResponseWriter, r *http.Request, who *visitor) er
 }
 
 func (d *Desk) queueView(w http.ResponseWriter, r *http.Request, who *visitor) (*queueView, error) {
-	ctx, q := r.Context(), readQueueQuery(r, d.Service.Catalog())
+	ctx, q := r.Context(), readQueueQuery(r.URL.Query(), d.Service.Catalog())
 	counts, err := d.Service.OrderCounts(ctx, access.Live)
 	if err != nil {
 		return nil, err
@@ -290,7 +289,8 @@ func (d *Desk) queuePart(r *http.Request) order.Part {
 	if err != nil {
 		return order.Part{}
 	}
-	return order.Part{BrandCode: v.Get("brand"), CategoryCode: v.Get("category")}
+	q := readQueueQuery(v, d.Service.Catalog())
+	return order.Part{BrandCode: q.brand, CategoryCode: q.category}
 }
 
 func orderPath(id string) string { return "/desk/orders/" + id }

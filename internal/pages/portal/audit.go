@@ -127,13 +127,13 @@ func (p *Portal) exportLog(w http.ResponseWriter, r *http.Request, who *visitor,
 	actor, filter := actorOf(who), l.filter(r.URL.Query())
 	return p.sendCSV(w, r, actor, l.Name+".csv", header, func(write func(...string) error) error {
 		return p.Service.EachAuditEvent(r.Context(), actor, filter, func(e *audit.Event) error {
-			metadata, err := json.Marshal(e.Metadata)
+			metadata, err := ui.CSVJSON(e.Metadata)
 			if err != nil {
 				return err
 			}
 			return write(strconv.FormatInt(e.Seq, 10), e.ID, ui.CSVTime(e.At), string(e.Code), string(e.Actor.Type),
 				e.Actor.ID, ui.CSVText(e.Actor.Name), string(e.Actor.Source), string(e.Target.Type), e.Target.ID, e.Actor.IP,
-				ui.CSVText(e.Actor.UserAgent), string(metadata), e.Hash)
+				ui.CSVText(e.Actor.UserAgent), metadata, e.Hash)
 		})
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/proof"
+	"github.com/assayhq/assay/internal/testkit/expect"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pagetest"
 )
@@ -468,6 +469,24 @@ func TestAuditPages(t *testing.T) {
 	if records[1][13] != events[0].Hash {
 		t.Errorf("the seal in the file is %q", records[1][13])
 	}
+}
+
+// TestAuditFile_Formula checks that no cell of the file begins a formula where a semicolon separates cells, and that
+// the metadata are what they were.
+func TestAuditFile_Formula(t *testing.T) {
+	const name = "x;=cmd|' /C calc'!A0"
+	w := newWorld(t)
+	v := w.AsUser(t, w.Owner)
+	v.Post("/portal/keys", "name", name, "environment", "test", "scopes", "orders:read").Want(t, http.StatusOK)
+	body := v.Get("/portal/audit.csv?code=api-key.created").Want(t, http.StatusOK).Body
+	if strings.Contains(body, ";=") {
+		t.Errorf("the file has a formula: %s", body)
+	}
+	records, err := csv.NewReader(strings.NewReader(body)).ReadAll()
+	must.NoError(t, err)
+	var metadata struct{ Name string }
+	must.NoError(t, json.Unmarshal([]byte(records[1][12]), &metadata))
+	expect.Equal(t, "the name", metadata.Name, name)
 }
 
 // TestOverviewDays counts orders of each day by their numbers.

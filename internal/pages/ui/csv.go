@@ -3,6 +3,8 @@ package ui
 import (
 	"bufio"
 	"encoding/csv"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -56,7 +58,17 @@ const (
 
 // CSVText is text from outside in a form that no spreadsheet takes for a formula: an apostrophe stands before
 // everything that could begin one.
-func CSVText(s string) string {
+func CSVText(s string) string { return withoutFormulas(s, "'%c") }
+
+// CSVJSON is a value as JSON in a form that no spreadsheet takes for a formula, and that is still the same value: what
+// could begin one, which is always inside a string, is written as an escape.
+func CSVJSON(v any) (string, error) {
+	b, err := json.Marshal(v)
+	return withoutFormulas(string(b), `\u%04x`), err
+}
+
+// withoutFormulas writes every character that could begin a formula in another form.
+func withoutFormulas(s, form string) string {
 	if !strings.ContainsAny(s, formulaStarts) {
 		return s
 	}
@@ -64,9 +76,10 @@ func CSVText(s string) string {
 	begins := true // here a cell begins, perhaps behind spaces
 	for i, r := range s {
 		if begins && strings.ContainsRune(formulaStarts, r) && (i == 0 || !strings.ContainsRune(cellEnds, r)) {
-			b.WriteByte('\'')
+			fmt.Fprintf(&b, form, r)
+		} else {
+			b.WriteRune(r)
 		}
-		b.WriteRune(r)
 		begins = strings.ContainsRune(cellEnds, r) || begins && r == ' '
 	}
 	return b.String()

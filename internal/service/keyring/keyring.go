@@ -86,6 +86,12 @@ func OpenOrCreate(ctx context.Context, db *store.Store, box *secret.Box, now tim
 	return Open(ctx, db, box)
 }
 
+// Check returns ErrSecretKey for sealed keys of an installation, by their labels, that the box does not open.
+func Check(sealed map[string]string, box *secret.Box) error {
+	_, err := openKeys(sealed, box)
+	return err
+}
+
 // checkKept names the keys that are not there.
 func checkKept(sealed map[string]string) error {
 	var missing []string

@@ -31,6 +31,7 @@ func New(db *store.Store, files media.Store, now func() time.Time, log *slog.Log
 // How long things are kept whose age no setting decides.
 const (
 	catalogAge = 90 * 24 * time.Hour // for which every version is kept, not only the last ones
+	draftAge   = 24 * time.Hour      // for which an uploaded catalog waits for a yes
 	linkAge    = 30 * 24 * time.Hour // after a link has ended
 	leaseAge   = 24 * time.Hour      // after a lease has ended
 	trimGap    = 24 * time.Hour      // between two times that a log is trimmed
@@ -134,6 +135,11 @@ func (c *Cleaner) DeleteOldIdempotencyKeys(ctx context.Context, limit int) (int,
 // DeleteOldCatalogs deletes up to limit versions of the catalog that were replaced long ago, and returns how many.
 func (c *Cleaner) DeleteOldCatalogs(ctx context.Context, limit int) (int, error) {
 	return c.store.DeleteAged(ctx, store.OldCatalogs, c.now().Add(-catalogAge), limit)
+}
+
+// DeleteOldCatalogDrafts deletes up to limit uploaded catalogs that nobody has imported in time, and returns how many.
+func (c *Cleaner) DeleteOldCatalogDrafts(ctx context.Context, limit int) (int, error) {
+	return c.store.DeleteAged(ctx, store.OldCatalogDrafts, c.now().Add(-draftAge), limit)
 }
 
 // DeleteOldLeases deletes up to limit leases of senders that have ended long ago, and returns how many.

@@ -172,8 +172,11 @@ func (d *DB) run(ctx context.Context, row string, j *job) (err error) {
 
 // Snapshot runs f over the database as it is at one moment, regardless of concurrent writes.
 func (d *DB) Snapshot(ctx context.Context, f func(Queries) error) error {
-	return d.SnapshotTx(ctx, func(tx *sql.Tx) error { return f(Queries{c: txConn{tx}, Dialect: d.Dialect}) })
+	return d.SnapshotTx(ctx, func(tx *sql.Tx) error { return f(d.In(tx)) })
 }
+
+// In returns the reads of a transaction.
+func (d *DB) In(tx *sql.Tx) Queries { return Queries{c: txConn{tx}, Dialect: d.Dialect} }
 
 // SnapshotTx is Snapshot for those who bring their own connection to the statements.
 func (d *DB) SnapshotTx(ctx context.Context, f func(*sql.Tx) error) error {

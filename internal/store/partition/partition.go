@@ -114,6 +114,17 @@ func maintenance(ctx context.Context, pool *sql.DB, f func(*sql.Tx) error) error
 	return db.Classify(tx.Commit())
 }
 
+// Hold keeps the parts of all tables as they are, until the transaction ends. It has to come before everything that a
+// snapshot reads: what is moved into another part after the moment that a snapshot shows, it does not see anywhere.
+// Locking is no reading, so that moment comes after it.
+func Hold(ctx context.Context, tx *sql.Tx) error {
+	names := make([]string, len(tables))
+	for i := range tables {
+		names[i] = tables[i].name
+	}
+	return plain.Exec(ctx, tx, "LOCK TABLE "+strings.Join(names, ", ")+" IN ACCESS SHARE MODE")
+}
+
 // busy reports whether a table could not be locked: a backup reads it, say, or others use it all the time.
 func busy(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)

@@ -2,6 +2,7 @@ package partition_test
 
 import (
 	"bytes"
+	"database/sql"
 	"fmt"
 	"slices"
 	"testing"
@@ -278,6 +279,79 @@ func TestPartitions_Moved(t *testing.T) {
 			t.Errorf("%s events are in the rest", got)
 		}
 	})
+}
+
+// TestPartitions_Snapshot has housekeeping come between the beginning of a snapshot and its reading: it comes again,
+// and the snapshot misses nothing.
+func TestPartitions_Snapshot(t *testing.T) {
+	target := pgtest.Database(t)
+	s := storetest.Open(t, target)
+	may, july := time.Date(2020, time.May, 10, 12, 0, 0, 0, time.UTC), time.Date(2020, time.July, 1, 0, 0, 0, 0, time.UTC)
+	_, err := s.MakePartitions(t.Context(), may)
+	must.NoError(t, err)
+	for i := range 10 {
+		id := put(t, target, may.Add(time.Duration(i)*time.Second), fmt.Sprintf("%06d", i))
+		rawsql.Exec(t, target, "UPDATE delivery_attempts SET kept = 1 WHERE delivery_id = '"+id+"'")
+		rawsql.Exec(t, target, fmt.Sprintf(`INSERT INTO delivery_queue (endpoint_id, due_at, delivery_id, failures, attempts)
+			VALUES ('e', 1, '%s', 0, 1)`, id)) // which lets it survive its part
+	}
+	setManyAttempts(t, 5)
+	drop := func() (dropped int) {
+		attempts, _, err := s.DropOldAttempts(t.Context(), july)
+		must.NoError(t, err)
+		deliveries, err := s.DropOld(t.Context(), "deliveries", july)
+		must.NoError(t, err)
+		return attempts + deliveries
+	}
+	must.NoError(t, s.SnapshotTx(t.Context(), func(tx *sql.Tx) error {
+		var version int64
+		must.NoError(t, tx.QueryRowContext(t.Context(), "SELECT MAX(version_id) FROM goose_db_version").Scan(&version))
+		if n := drop(); n != 0 {
+			t.Errorf("%d parts were dropped", n)
+		}
+		put(t, target, may.Add(time.Hour), "late")
+		for _, table := range []string{"deliveries", "delivery_attempts", "events"} {
+			var rows int64
+			must.NoError(t, tx.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM "+table).Scan(&rows))
+			if rows != 10 {
+				t.Errorf("%d rows of %s, want 10", rows, table)
+			}
+		}
+		return nil
+	}))
+	if n := drop(); n == 0 {
+		t.Error("no part was dropped after the snapshot")
+	}
+}
+
+// TestPartitions_SnapshotAfter begins a snapshot while the parts are being changed: it waits, and shows what became of
+// them.
+func TestPartitions_SnapshotAfter(t *testing.T) {
+	target := pgtest.Database(t)
+	s := storetest.Open(t, target)
+	changed := make(chan struct{})
+	go func() {
+		defer close(changed)
+		rawsql.Exec(t, target, `DO $$ BEGIN
+			LOCK TABLE delivery_attempts, deliveries IN ACCESS EXCLUSIVE MODE;
+			PERFORM pg_sleep(1);
+			INSERT INTO deliveries (id, endpoint_id, account_id, environment, order_id, event, body, created_at)
+				VALUES ('`+uuid7.New()+`', 'e', 'a', 'live', 'o', 'order-outcome', '{}', 1);
+		END $$`)
+	}()
+	for locked := "0"; locked == "0"; time.Sleep(time.Millisecond) {
+		locked = rawsql.Rows(t, target, `SELECT COUNT(*) FROM pg_locks
+			WHERE relation = 'deliveries'::regclass AND mode = 'AccessExclusiveLock' AND granted`)[0][0]
+	}
+	must.NoError(t, s.SnapshotTx(t.Context(), func(tx *sql.Tx) error {
+		var rows int64
+		must.NoError(t, tx.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM deliveries").Scan(&rows))
+		if rows != 1 {
+			t.Errorf("%d deliveries, want 1", rows)
+		}
+		return nil
+	}))
+	<-changed
 }
 
 // setManyAttempts changes how many attempts make a part one that is replaced as a whole, until the test ends.

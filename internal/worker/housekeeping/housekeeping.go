@@ -170,6 +170,7 @@ func (k *Keeper) tasks(now time.Time) []task {
 		{"capture links expired", expired(s.ExpireCaptureLinks)},
 		{"capture links forgotten", expired(s.DeleteOldCaptureLinks)},
 		{"catalogs forgotten", expired(s.DeleteOldCatalogs)},
+		{"uploaded catalogs forgotten", expired(s.DeleteOldCatalogDrafts)},
 		{"leases forgotten", expired(s.DeleteOldLeases)},
 		{"partitions made", s.MakePartitions},
 		{"events forgotten", older(k.EventAge, s.DeleteOldEvents)},

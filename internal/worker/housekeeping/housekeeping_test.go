@@ -10,9 +10,12 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/assayhq/assay/internal/demo"
+	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/testkit/integrationtest"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pictures"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/worker/housekeeping"
@@ -127,6 +130,19 @@ func TestRound(t *testing.T) {
 			again, err := w.Service.DeleteUnusedPhotos(t.Context(), w.Clock.Now(), 1000)
 			if err != nil || again != 0 {
 				t.Errorf("%d photos were left (%v)", again, err)
+			}
+		})
+		t.Run("UploadedCatalogsAreForgotten", func(t *testing.T) {
+			made, err := w.Service.CreateStaff(t.Context(), access.Operator, "boss@assay.example", "Boss", access.Admin)
+			must.NoError(t, err)
+			boss := made.Staff.Actor(access.Origin{})
+			plan, err := w.Service.UploadCatalog(t.Context(), boss, "c.yaml", demo.Catalog)
+			must.NoError(t, err)
+			w.Clock.Advance(25 * time.Hour)
+			round(t, keeper(w))
+			_, err = w.Service.CatalogPlan(t.Context(), boss, plan.Draft.ID)
+			if fault.CodeOf(err) != fault.CodeNotFound {
+				t.Errorf("an old draft is kept: %v", err)
 			}
 		})
 		t.Run("IdempotencyKeysAreForgotten", func(t *testing.T) {
