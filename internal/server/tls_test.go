@@ -7,7 +7,7 @@ import (
 	"github.com/assayhq/assay/internal/testkit/must"
 )
 
-// TestSelfSigned checks that the certificate is one for every host by which the settings say that the program is called.
+// TestSelfSigned checks that the certificate is one for every host that the settings name.
 func TestSelfSigned(t *testing.T) {
 	set := nodeSettings(t, "--public-url", "https://192.0.2.7:8443", "--media-url", "https://photos.example/media")
 	config, err := set.tlsConfig(time.Now())

@@ -42,8 +42,8 @@ func (s *Service) GrantCredits(
 	return s.GrantCreditsOnce(ctx, actor, t, uuid7.New(), amount, note)
 }
 
-// GrantCreditsOnce is GrantCredits for a form that may be sent twice. Its id becomes that of the ledger entry, or of the
-// request for approval: what is there already is not done again.
+// GrantCreditsOnce is GrantCredits for a form that may be sent twice. Its id becomes that of the ledger entry, or of
+// the request for approval: what is there already is not done again.
 func (s *Service) GrantCreditsOnce(
 	ctx context.Context, actor access.Actor, t access.Tenant, id string, amount int64, note string,
 ) (balance int64, err error) {
@@ -122,7 +122,8 @@ func (s *Service) grantedAlone(
 	}
 }
 
-// grantIn changes a balance in a transaction by the entry with the id; approval is the id of the request that was approved, or empty.
+// grantIn changes a balance in a transaction by the entry with the id; approval is the id of the request that was
+// approved, or empty.
 func (s *Service) grantIn(
 	ctx context.Context, tx *store.Tx, actor access.Actor, t access.Tenant, id string, amount int64, note, approval string,
 ) (int64, error) {

@@ -85,8 +85,8 @@ func (s *Service) RequestPhotos(
 	return s.reviewMove(ctx, actor, id, order.RequestPhotos, "", apply)
 }
 
-// CompleteOrder gives the verdict. It is of who gives it: an administrator who judges another's order takes it over. The
-// note is for the timeline; the customer does not see it.
+// CompleteOrder gives the verdict. It is of who gives it: an administrator who judges another's order takes it over.
+// The note is for the timeline; the customer does not see it.
 func (s *Service) CompleteOrder(
 	ctx context.Context, actor access.Actor, id string, v *order.Verdict, note string,
 ) (*OrderRecord, error) {

@@ -13,7 +13,6 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/service"
-	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/google/uuid"
 )
 
@@ -192,7 +191,7 @@ func (a *Admin) renderCredits(
 ) error {
 	v := creditsView{
 		accountHead: head, Environment: head.tenant.Environment, Form: form, Pager: ui.NewPager(r, listLimit),
-		Once: cmp.Or(form.Get("once"), uuid7.New()),
+		Once: cmp.Or(form.Get("once"), uuid.NewString()),
 	}
 	entries, totals, err := a.Service.Ledger(r.Context(), actorOf(who), head.tenant, v.Pager.Page, v.Pager.Limit)
 	if err != nil {
@@ -230,7 +229,7 @@ func (a *Admin) grantCredits(w http.ResponseWriter, r *http.Request, who *visito
 func onceID(form string, content ...string) string {
 	id, err := uuid.Parse(form)
 	if err != nil {
-		return uuid7.New()
+		return uuid.NewString()
 	}
 	return uuid.NewSHA1(id, []byte(strings.Join(content, "\n"))).String()
 }
