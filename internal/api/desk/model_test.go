@@ -217,7 +217,7 @@ func (m *model) complete(rt *rapid.T) {
 	}
 	_, err := m.w.Service.CompleteOrder(m.ctx, who.Actor(access.Origin{}), id, v, "")
 	if m.want(rt, err, o.refusal(who)) {
-		o.status = order.Completed
+		o.status, o.assignee = order.Completed, who.ID
 	}
 }
 
