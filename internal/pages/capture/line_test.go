@@ -267,13 +267,21 @@ func TestSlowLine(t *testing.T) {
 	})
 	t.Run("SentAgain", func(t *testing.T) {
 		s := w.seller(t)
-		for _, status := range []int{http.StatusRequestTimeout, http.StatusForbidden, http.StatusBadRequest} {
-			s.set("PUT", refuse(status))
-			if s.Count(s.tile()) == 0 {
-				s.choose()
-			}
+		asked := make(chan struct{}, 100)
+		answer := func(status int) {
+			s.set("PUT", func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+				refuse(status)(w, r, next)
+				asked <- struct{}{}
+			})
+		}
+		answer(http.StatusRequestTimeout)
+		s.choose()
+		for _, status := range []int{http.StatusForbidden, http.StatusBadRequest, http.StatusServiceUnavailable} {
+			<-asked // so it is kept
 			s.awaitState("Waiting")
-			s.Open(s.path) // it is kept
+			answer(status)
+			s.Open(s.path)
+			s.Await(s.tile())
 		}
 		s.set("PUT", nil)
 		s.Await(s.tile() + ".is-sent")

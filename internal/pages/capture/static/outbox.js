@@ -128,7 +128,9 @@ export class Outbox {
   async #store(change) {
     if (!this.#db) return;
     try {
-      await done(change(this.#db.transaction("photos", "readwrite").objectStore("photos")));
+      const transaction = this.#db.transaction("photos", "readwrite");
+      change(transaction.objectStore("photos"));
+      await ended(transaction); // before that a closed page takes it back
     } catch {
       // The disk is full or private: the photo is sent as long as the page is open.
     }
@@ -150,6 +152,13 @@ async function openDatabase() {
   } catch {
     return undefined;
   }
+}
+
+function ended(transaction) {
+  return new Promise((resolve, reject) => {
+    transaction.addEventListener("complete", () => resolve());
+    transaction.addEventListener("abort", () => reject(transaction.error));
+  });
 }
 
 function done(request) {
