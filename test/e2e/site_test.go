@@ -126,6 +126,8 @@ func (s *site) transport(t *testing.T) *http.Transport {
 		TLSClientConfig:     &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 		ForceAttemptHTTP2:   true,
 		MaxIdleConnsPerHost: 64,
+		// Without it HTTP/2 does not wait for the server to begin to read.
+		ExpectContinueTimeout: 30 * time.Second,
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			if address == publicHost {
 				address = s.TLS
