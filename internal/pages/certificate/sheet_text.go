@@ -59,7 +59,8 @@ func (s *sheet) breakAt(words []rune, width float64) int {
 // mayBreak reports whether a line may end between two characters: after a space, and between Japanese characters, of
 // which some neither begin nor end a line.
 func mayBreak(before, after rune) bool {
-	const neverFirst = "、。，．・：；！？）］｝」』】〉》〕’”…ーぁぃぅぇぉっゃゅょァィゥェォッャュョ々,.:;!?)]}"
+	const neverFirst = "、。，．・：；！？）］｝」』】〉》〕’”…ーぁぃぅぇぉっゃゅょ" +
+		"ァィゥェォッャュョ々,.:;!?)]}"
 	const neverLast = "（［｛「『【〈《〔‘“([{"
 	const japanese = 0x2e80 // where the characters of East Asia begin
 	if after == ' ' || strings.ContainsRune(neverFirst, after) || strings.ContainsRune(neverLast, before) {
