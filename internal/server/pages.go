@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/api/integration"
+	"github.com/assayhq/assay/internal/host"
 	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/media"
@@ -47,8 +48,9 @@ func (s *Server) pages(staging *media.Staging, limiter ratelimit.Limiter, api *i
 	site.Routes(mux)
 	deskPages.Routes(mux)
 	admin.New(admin.Config{
-		Site: site, Service: s.app.Service, Guard: deskPages.Guard(), Data: set.Data, Started: time.Now(),
+		Site: site, Service: s.app.Service, Guard: deskPages.Guard(), Started: time.Now(),
 		Workers: s.health.list, Settings: set.shown(),
+		Space: func() (host.Space, error) { return host.SpaceOf(set.Data) },
 	}).Routes(mux)
 	certificate.New(site, s.app.Service, images).Routes(mux)
 	capture.New(capture.Config{

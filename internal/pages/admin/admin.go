@@ -12,6 +12,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/host"
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/service"
 )
@@ -27,11 +28,13 @@ type Config struct {
 	Site    *ui.Site
 	Service *service.Service
 	Guard   *ui.Guard[*access.Staff] // of the desk: the same sessions, the same navigation
-	Data    string                   // folder whose file system the page of the system tells of; empty: none
 	Started time.Time                // when the program was started
 
 	Workers  func() []Worker // what works in the background of this node; nil: nothing is known
 	Settings []Setting       // in force, without secrets
+
+	// Space is the room on the file system that holds the data.
+	Space func() (host.Space, error)
 }
 
 // Worker is something that works in the background.

@@ -15,6 +15,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/host"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/must"
@@ -430,7 +431,23 @@ func TestSystem(t *testing.T) {
 	v := w.AsStaff(t, w.Aoi)
 	v.Get("/desk/admin/system").
 		Want(t, http.StatusOK, "All systems operational", "SQLite", "None due", "Running", "--public-url", "not the default",
-			"0 photos, 0 B")
+			"0 photos, 0 B", "90 % used, 20.0 GiB free")
+	for _, c := range []struct {
+		space host.Space
+		low   bool
+	}{
+		{host.Space{Total: 1 << 40, Free: 3e9, Usable: 3e9}, false},
+		{host.Space{Total: 1 << 40, Free: 3e9, Usable: 1e9}, true}, // the rest is the administrator's
+		{host.Space{Total: 1e9, Free: 2e8, Usable: 2e8}, false},
+		{host.Space{Total: 1e9, Free: 9e7, Usable: 9e7}, true},
+	} {
+		w.Space = c.space
+		page := v.Get("/desk/admin/system")
+		if got := strings.Contains(page.Body, "Nearly full"); got != c.low {
+			t.Errorf("%+v is nearly full: %t", c.space, got)
+		}
+	}
+	w.Space = pagetest.Space
 	w.MailStopped = true
 	v.Get("/desk/admin/system").Want(t, http.StatusOK, "1 item needs attention", "Failed")
 	w.MailStopped = false

@@ -8,7 +8,6 @@ import (
 
 	"github.com/assayhq/assay/internal/buildinfo"
 	"github.com/assayhq/assay/internal/domain/order"
-	"github.com/assayhq/assay/internal/host"
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/service"
 )
@@ -36,10 +35,12 @@ type diskUse struct {
 	Low     bool
 }
 
-// Above these shares and times the page calls something trouble.
+// Beyond these the page calls something trouble. A disk is nearly full where the alert AssayDiskFull says so; of a
+// small one a tenth is enough.
 const (
-	lowDiskPercent = 90
-	stuckDelivery  = 2 * time.Minute
+	lowDisk       = 2e9 // bytes
+	lowDiskShare  = 10  // 1/10
+	stuckDelivery = 2 * time.Minute
 )
 
 func (a *Admin) showSystem(w http.ResponseWriter, r *http.Request, who *visitor) error {
@@ -52,7 +53,7 @@ func (a *Admin) showSystem(w http.ResponseWriter, r *http.Request, who *visitor)
 	v := systemView{
 		Health: health, Queued: health.Orders[order.Queued], InReview: health.Orders[order.Processing],
 		Waiting: health.Orders[order.UpdatePhotos],
-		Disk:    diskOf(a.Data), Version: buildinfo.Version, Commit: buildinfo.Commit, Go: runtime.Version(),
+		Disk:    a.disk(), Version: buildinfo.Version, Commit: buildinfo.Commit, Go: runtime.Version(),
 		Started:    a.Started,
 		Goroutines: runtime.NumGoroutine(), Memory: size(int64(memory.Sys)), //nolint:gosec // far from the limit
 		PhotoSize: size(health.Photos.Bytes), Settings: a.Settings,
@@ -97,18 +98,16 @@ func (a *Admin) logTrouble(r *http.Request, h *service.Health) {
 	}
 }
 
-// diskOf looks at the file system of a folder; nil when it cannot be told.
-func diskOf(dir string) *diskUse {
-	if dir == "" {
-		return nil
-	}
-	s, err := host.SpaceOf(dir)
+// disk tells of the file system that holds the data; nil when it cannot be told.
+func (a *Admin) disk() *diskUse {
+	s, err := a.Space()
 	if err != nil || s.Total == 0 {
 		return nil
 	}
 	free, used := int64(s.Usable), int64(s.Total-s.Free) //nolint:gosec // no disk is that large
-	percent := int(used * 100 / max(1, used+free))
-	return &diskUse{Free: size(free), Percent: percent, Low: percent >= lowDiskPercent}
+	return &diskUse{
+		Free: size(free), Percent: int(used * 100 / max(1, used+free)), Low: s.Usable < min(lowDisk, s.Total/lowDiskShare),
+	}
 }
 
 // size writes a number of bytes.

@@ -15,6 +15,7 @@ import (
 	"github.com/assayhq/assay/internal/api/integration"
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/host"
 	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/netguard"
@@ -32,6 +33,9 @@ import (
 	"github.com/assayhq/assay/internal/testkit/storetest"
 )
 
+// Space is the room on the disk of a new World.
+var Space = host.Space{Total: 200 << 30, Free: 20 << 30, Usable: 20 << 30}
+
 // World is a shop with the portal, the desk, the pages of administrators and the integration API.
 type World struct {
 	*shop.Shop
@@ -46,10 +50,10 @@ type World struct {
 	Mika, Ren                *access.Staff // reviewers
 	Aoi, Jun                 *access.Staff // administrators
 
-	MailStopped bool // the worker that sends mail has failed
+	MailStopped bool       // the worker that sends mail has failed
+	Space       host.Space // on the disk of the data
 
 	address string // of the server
-	data    string
 	limiter ratelimit.Limiter
 	images  *imaging.Cache
 	handler atomic.Pointer[http.Handler]
@@ -70,7 +74,7 @@ func New(t testing.TB) *World {
 // On makes a world in an empty database.
 func On(t testing.TB, target string) *World {
 	t.Helper()
-	w := &World{Server: httptest.NewUnstartedServer(nil), data: t.TempDir()}
+	w := &World{Server: httptest.NewUnstartedServer(nil), Space: Space}
 	t.Cleanup(w.Server.Close)
 	w.address = "http://" + w.Server.Listener.Addr().String()
 	w.Shop = shop.New(t, target, func(c *service.Config) {
@@ -119,8 +123,8 @@ func (w *World) serve(t testing.TB) {
 	w.Desk = desk.New(desk.Config{Site: w.Site, Service: w.Service, Images: w.images, Nav: admin.Nav(w.Site, w.Service)})
 	t.Cleanup(w.Desk.Close) // before the server, which waits for streams of events
 	w.Admin = admin.New(admin.Config{
-		Site: w.Site, Service: w.Service, Guard: w.Desk.Guard(), Data: w.data, Started: w.Clock.Now(),
-		Workers: w.workers, Settings: []admin.Setting{
+		Site: w.Site, Service: w.Service, Guard: w.Desk.Guard(), Started: w.Clock.Now(),
+		Workers: w.workers, Space: func() (host.Space, error) { return w.Space, nil }, Settings: []admin.Setting{
 			{Name: "public-url", Value: w.address}, {Name: "smtp-url", Default: true},
 		},
 	})
