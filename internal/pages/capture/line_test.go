@@ -119,7 +119,7 @@ func (w *world) seller(t *testing.T) *seller {
 		s.others += n
 	}
 	s.Browser = uitest.NewBrowser(t, address)
-	s.Allow("cdn", "400", "403", "408", "503", "ERR_EMPTY_RESPONSE")
+	s.Allow("cdn", "400", "403", "404", "408", "503", "ERR_EMPTY_RESPONSE")
 	s.Open(s.path + "?lang=en")
 	return s
 }
@@ -276,7 +276,9 @@ func TestSlowLine(t *testing.T) {
 		}
 		answer(http.StatusRequestTimeout)
 		s.choose()
-		for _, status := range []int{http.StatusForbidden, http.StatusBadRequest, http.StatusServiceUnavailable} {
+		for _, status := range []int{
+			http.StatusForbidden, http.StatusBadRequest, http.StatusNotFound, http.StatusServiceUnavailable,
+		} {
 			<-asked // so it is kept
 			s.awaitState("Waiting")
 			answer(status)

@@ -3,7 +3,8 @@
 
 const firstWait = 1000;
 const longestWait = 30000;
-const refusals = [400, 409, 413]; // of a photo for what it is, or for its place
+const over = [404, 410]; // of a link
+const refusals = [400, 409]; // of a photo for what it is, or for its place
 
 export class Outbox {
   #path;
@@ -35,8 +36,9 @@ export class Outbox {
   }
 
   async add(photo) {
-    await this.#keep(photo);
-    this.#told(photo.id, "waiting");
+    const kept = this.#keep(photo);
+    this.#told(photo.id, "waiting"); // before it can be sent
+    await kept;
     this.#run();
   }
 
@@ -87,7 +89,7 @@ export class Outbox {
     }
     if (answer.ok) {
       await this.#done(entry, entry.removed ? "removed" : "sent");
-    } else if (answer.status === 410 || answer.status === 404) {
+    } else if (ours(answer) && over.includes(answer.status)) {
       await this.#forget(entry.id);
       location.reload();
     } else if (!entry.removed && refused(answer)) {
@@ -139,8 +141,12 @@ export class Outbox {
 
 /** Tells whether it is the photo that is refused, by the service or for its size: not its way there. */
 function refused(answer) {
-  const ours = answer.headers.get("Content-Type")?.startsWith("application/json");
-  return refusals.includes(answer.status) && (ours || answer.status === 413);
+  return (ours(answer) && refusals.includes(answer.status)) || answer.status === 413;
+}
+
+/** Tells whether an answer is one of the service, not of something on the way to it. */
+function ours(answer) {
+  return answer.headers.get("Content-Type")?.startsWith("application/json");
 }
 
 /** Returns nothing where the browser keeps nothing. */

@@ -10,7 +10,7 @@ const say = (words, link) => {
   if (!line || line.dataset.said === words) return; // said once
   line.dataset.said = words;
   const again = document.createElement("a");
-  again.href = location.href; // who is signed out is led to the sign-in, and comes back
+  again.href = location.pathname + location.search; // with a fragment it would lead nowhere new
   again.textContent = link;
   line.replaceChildren(words, " ", again);
 };
