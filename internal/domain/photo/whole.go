@@ -52,6 +52,8 @@ const (
 	noImage  = "it has no picture data"
 	brokenAt = "it goes on as something else"
 	trailing = "something else follows it"
+
+	scattered = "its metadata is in more pieces than cameras write"
 )
 
 type walkBuffer [64 << 10]byte
