@@ -6,7 +6,6 @@ import (
 	"errors"
 	"hash/crc32"
 	"io"
-	"regexp"
 )
 
 // Edit replaces bytes of a file by as many others.
@@ -331,18 +330,6 @@ func stripDirectory(b []byte, at int64, order binary.ByteOrder) bool {
 	}
 	clear(b[at : at+2]) // no entries
 	return true
-}
-
-// positions are the properties of XMP that tell a position, as attributes and as elements.
-var positions = regexp.MustCompile(`(?s)[\w-]+:GPS\w+\s*=\s*"[^"]*"|[\w-]+:GPS\w+\s*=\s*'[^']*'|` +
-	`<([\w-]+:GPS\w+)\b[^>]*>.*?</[\w-]+:GPS\w+\s*>|<[\w-]+:GPS\w+[^>]*/>`)
-
-// stripXMP blanks the positions in XMP data.
-func stripXMP(b []byte) bool {
-	for _, at := range positions.FindAllIndex(b, -1) {
-		blank(b[at[0]:at[1]])
-	}
-	return !bytes.Contains(b, []byte(":GPSL")) // latitude and longitude, in a form that is not known
 }
 
 func blank(b []byte) {
