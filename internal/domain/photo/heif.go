@@ -8,8 +8,10 @@ import (
 	"iter"
 )
 
-// maxBrands bounds the compatible brands that are looked at; real files list fewer than ten.
-const maxBrands = 256
+const (
+	maxBrands = 256 // compatible brands that are looked at; real files list fewer than ten
+	maxMetas  = 16  // meta boxes that are looked into; real files have one or two
+)
 
 // formatOfBrand returns the image format that a brand stands for. HEIF is the general one: mif1 and msf1 name the
 // container and leave the codec open.
@@ -84,9 +86,13 @@ func (h *header) firstBoxes(from, to int64, wanted map[string]*box) {
 // readHEIF finds the meta box that tells the size of the primary item, which is that of the whole picture, also where
 // it is a grid of tiles. A file that does not say which item is the primary one counts as large as its largest item.
 func readHEIF(h *header) (itemBoxes, extent) {
+	metas := 0
 	for b := range h.boxes(0, h.size) {
 		if b.kind != "meta" {
 			continue
+		}
+		if metas++; metas > maxMetas {
+			break
 		}
 		m := readItemBoxes(h, b)
 		var ofPrimary propertySet

@@ -392,7 +392,7 @@ func filmPosition(b []byte) []byte {
 		return nil
 	}
 	body := b[8:length]
-	if string(b[4:8]) == "\xa9xyz" && !bytes.ContainsAny(body, "+-") {
+	if string(b[4:8]) == "\xa9xyz" && bytes.IndexByte(body, '+') < 0 && bytes.IndexByte(body, '-') < 0 {
 		return nil
 	}
 	return body
