@@ -77,7 +77,7 @@ func decodeWhole(r io.ReadSeeker, f photo.Format) (image.Image, error) {
 		if err := checkHeader(r, webp.DecodeConfig); err != nil {
 			return nil, err
 		}
-		return firstOf(r, webp.Decode, decodeAnimatedWebP) // the first takes less memory
+		return decodeWebP(r)
 	case photo.HEIC:
 		return heic.Decode(r) // turns the image upright itself
 	case photo.AVIF:
@@ -87,6 +87,19 @@ func decodeWhole(r io.ReadSeeker, f photo.Format) (image.Image, error) {
 	case photo.JPEG:
 	}
 	return nil, fmt.Errorf("unknown format %q", f)
+}
+
+// decodeWebP leaves what it can to the decoder that takes less memory. The other one is for files whose memory is not
+// known, which are decoded in another process: where it is, only the first decoder keeps to it.
+func decodeWebP(r io.ReadSeeker) (image.Image, error) {
+	known := webpPixel(readerAt{r}) > 0
+	if err := rewind(r); err != nil {
+		return nil, err
+	}
+	if known {
+		return webp.Decode(r)
+	}
+	return firstOf(r, webp.Decode, decodeAnimatedWebP)
 }
 
 // decodeAnimatedWebP returns the first image of an animation.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/testkit/pictures"
+	animated "github.com/gen2brain/webp"
 )
 
 // decoded returns a photo in full size, upright and on white.
@@ -236,5 +237,45 @@ func TestGrid_TooManyTiles(t *testing.T) {
 	took := time.Since(begin)
 	if !errors.Is(err, ErrUndecodable) || !strings.Contains(err.Error(), "1600 tiles") || took > time.Second {
 		t.Errorf("%v after %v", err, took)
+	}
+}
+
+// TestWebP_Broken checks that a broken WebP whose memory was estimated by its decoder is not handed to the other one,
+// which takes several times as much, and that those are whose memory is not known.
+func TestWebP_Broken(t *testing.T) {
+	asked := 0
+	found := systemLibraries["libwebp"]
+	systemLibraries["libwebp"] = func() error { // the first thing that the other decoder does
+		asked++
+		return found()
+	}
+	defer func() { systemLibraries["libwebp"] = found }()
+	opaque := drawn(pictures.Photo(200, 100))
+	transparent := image.NewNRGBA(opaque.Rect)
+	copy(transparent.Pix, opaque.Pix)
+	for i := 3; i < len(transparent.Pix); i += 7 * 4 {
+		transparent.Pix[i] = byte(i)
+	}
+	for name, c := range map[string]struct {
+		img     image.Image
+		options animated.Options
+		want    int
+	}{
+		"Lossy":       {opaque, animated.Options{Quality: 75}, 0},
+		"Lossless":    {opaque, animated.Options{Lossless: true}, 0},
+		"Transparent": {transparent, animated.Options{Quality: 75}, 1},
+	} {
+		var b bytes.Buffer
+		if err := animated.Encode(&b, c.img, c.options); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := decoded(t, b.Bytes(), photo.WebP); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		asked = 0
+		_, err := decoded(t, b.Bytes()[:b.Len()/2], photo.WebP)
+		if !errors.Is(err, ErrUndecodable) || asked != c.want {
+			t.Errorf("%s: the other decoder was asked %d times, want %d; %v", name, asked, c.want, err)
+		}
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/assayhq/assay/internal/domain/photo"
-	"github.com/gen2brain/avif"
-	"github.com/gen2brain/heic"
 )
 
 // Exif is what a photo's metadata says about how it was made. Anyone can write anything there: it is a hint for a
@@ -39,34 +37,15 @@ func (f *Exif) Edited() bool {
 }
 
 // ReadExif reads the EXIF data of a photo. A file without any, or with none that can be read, gives an empty Exif.
+//
+// It is called in the server itself, with files that anybody can send: nothing here allocates what a file claims to
+// have, as the libraries of the decoders do.
 func ReadExif(r io.ReadSeeker, f photo.Format) (x Exif, err error) {
-	defer func() {
-		if recover() != nil { // the libraries' parsers of broken files
-			x, err = Exif{}, nil
-		}
-	}()
-	switch f {
-	case photo.HEIC, photo.HEIF:
-		if e, err := heic.DecodeExif(r); err == nil {
-			x = newExif(e.Make, e.Model, e.Software, e.DateTimeOriginal, e.DateTime)
-		}
-		return x, nil
-	case photo.AVIF:
-		if e, err := avif.DecodeExif(r); err == nil {
-			x = newExif(e.Make, e.Model, e.Software, e.DateTimeOriginal, e.DateTime)
-		}
-		return x, nil
-	case photo.JPEG, photo.PNG, photo.WebP:
-	}
 	m, err := readMetadata(r, f)
 	if err == nil {
 		readTIFF(m.exif, &x)
 	}
 	return x, err
-}
-
-func newExif(maker, model, software, taken, saved string) Exif {
-	return Exif{Camera: camera(maker, model), Software: clean(software), TakenAt: clean(taken), SavedAt: clean(saved)}
 }
 
 const (
@@ -168,7 +147,7 @@ func (t *tiff) text(kind uint16, value []byte) string {
 	if kind != typeASCII {
 		return ""
 	}
-	return clean(string(value))
+	return clean(string(value[:min(len(value), 4*maxText)]))
 }
 
 // clean makes a text of a file fit for a page: up to its first zero, printable and short.

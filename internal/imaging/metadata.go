@@ -36,6 +36,9 @@ func readMetadata(r io.ReadSeeker, f photo.Format) (m metadata, err error) {
 		if size, err = r.Seek(0, io.SeekEnd); err == nil {
 			m.icc, err = photo.ColorProfile(readerAt{r}, size, maxProfile)
 		}
+		if err == nil {
+			m.exif, err = photo.ExifData(readerAt{r}, size, maxSegment)
+		}
 	}
 	if !forRGB(m.icc) {
 		m.icc = nil

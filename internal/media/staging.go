@@ -199,6 +199,22 @@ func CloseUploads(uploads []Upload) {
 	}
 }
 
+// check checks that a staged file is a photo, and removes where it was taken if that is asked for. All its errors are
+// faults: a file that cannot be read back is as bad as one that cannot be written.
+func (s *Staging) check(staged *Staged) (photo.Info, error) {
+	info, err := photo.Inspect(staged, staged.Size())
+	if err == nil {
+		err = photo.CheckWhole(staged, staged.Size(), info.Format)
+	}
+	if err == nil && s.stripLocation {
+		err = staged.stripLocation(info.Format)
+	}
+	if err != nil && fault.CodeOf(err) == "" {
+		err = unavailable("stage a file", err)
+	}
+	return info, err
+}
+
 // Accept stages an uploaded file and checks that it is a photo of at most maxBytes. refusal says which rule the file
 // breaks; the rest of r is then read to its end, so that what follows it can be. err ends the whole upload: r cannot be
 // read, or the disk cannot be written.
@@ -207,13 +223,7 @@ func (s *Staging) Accept(
 ) (u Upload, refusal *fault.Error, err error) {
 	u.OriginalName = photo.OriginalName(name)
 	if u.Staged, err = s.Stage(ctx, r, maxBytes); err == nil {
-		if u.Info, err = photo.Inspect(u.Staged, u.Staged.Size()); err == nil {
-			err = photo.CheckWhole(u.Staged, u.Staged.Size(), u.Info.Format)
-		}
-		if err == nil && s.stripLocation {
-			err = u.Staged.stripLocation(u.Info.Format)
-		}
-		if err == nil {
+		if u.Info, err = s.check(u.Staged); err == nil {
 			return u, nil, nil
 		}
 		_ = u.Staged.Close()

@@ -19,6 +19,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/testkit/pictures"
 )
 
 func newStaging(t testing.TB) *Staging {
@@ -163,6 +164,30 @@ func TestStage_DiskFails(t *testing.T) {
 	_, err := s.Stage(t.Context(), strings.NewReader("abc"), 10)
 	if fault.CodeOf(err) != fault.CodeUnavailable || !errors.Is(err, syscall.ENOENT) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestCheck_DiskFails checks that a staged file which cannot be read back is no broken upload, and that the caller does
+// not learn where it is.
+func TestCheck_DiskFails(t *testing.T) {
+	for _, strips := range []bool{false, true} {
+		s := newStaging(t)
+		s.stripLocation = strips
+		staged, err := s.Stage(t.Context(), bytes.NewReader(pictures.GrayJPEG(9, 9)), 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.check(staged); err != nil {
+			t.Errorf("before: %v", err)
+		}
+		if err := staged.file.Close(); err != nil { // it cannot be read from now on
+			t.Fatal(err)
+		}
+		_, err = s.check(staged)
+		f, _ := errors.AsType[*fault.Error](err)
+		if f == nil || f.Kind != fault.Unavailable || strings.Contains(f.Message, s.dir) || !errors.Is(err, os.ErrClosed) {
+			t.Errorf("got %v", err)
+		}
 	}
 }
 

@@ -1,9 +1,17 @@
 package photo
 
-import "iter"
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"iter"
+)
 
-// maxBrands bounds the compatible brands that are looked at; real files list fewer than ten.
-const maxBrands = 256
+const (
+	maxBrands = 256 // compatible brands that are looked at; real files list fewer than ten
+	maxMetas  = 16  // meta boxes that are looked into; real files have one or two
+)
 
 // formatOfBrand returns the image format that a brand stands for. HEIF is the general one: mif1 and msf1 name the
 // container and leave the codec open.
@@ -78,9 +86,13 @@ func (h *header) firstBoxes(from, to int64, wanted map[string]*box) {
 // readHEIF finds the meta box that tells the size of the primary item, which is that of the whole picture, also where
 // it is a grid of tiles. A file that does not say which item is the primary one counts as large as its largest item.
 func readHEIF(h *header) (itemBoxes, extent) {
+	metas := 0
 	for b := range h.boxes(0, h.size) {
 		if b.kind != "meta" {
 			continue
+		}
+		if metas++; metas > maxMetas {
+			break
 		}
 		m := readItemBoxes(h, b)
 		var ofPrimary propertySet
@@ -241,20 +253,44 @@ func (h *header) box(off, limit int64) (box, bool) {
 	return found, true
 }
 
-// metadataItem is an item of a HEIF file that holds metadata.
-type metadataItem struct {
-	id   uint32
+// maxPieces bounds the items of a HEIF file that hold metadata, and the pieces in which they are stored. Cameras write
+// one or two, in one piece each.
+const maxPieces = 1024
+
+// piece is a part of an item that holds metadata.
+type piece struct {
+	place
+	item uint32
 	kind string // Exif, or mime for XMP
 }
 
-// metadataItems returns the items that hold metadata.
-func (m *itemBoxes) metadataItems(h *header) (items []metadataItem) {
+// metadata returns the pieces of the items that hold metadata. It reports false where there are more than maxPieces, or
+// more bytes in them than in the file: they then overlap, and could be many times what was uploaded.
+func (m *itemBoxes) metadata(h *header) (pieces []piece, ok bool) {
+	items := make(map[uint32]string)
 	for id, kind := range m.kinds(h) {
-		if kind == "Exif" || kind == "mime" {
-			items = append(items, metadataItem{id, kind})
+		if kind != "Exif" && kind != "mime" {
+			continue
+		}
+		if items[id] = kind; len(items) > maxPieces {
+			return nil, false
 		}
 	}
-	return items
+	if len(items) == 0 {
+		return nil, true
+	}
+	total := int64(0)
+	for id, p := range m.places(h) {
+		kind := items[id]
+		if kind == "" {
+			continue
+		}
+		if total += p.length; total > h.size || len(pieces) == maxPieces {
+			return nil, false
+		}
+		pieces = append(pieces, piece{p, id, kind})
+	}
+	return pieces, true
 }
 
 // kinds are the types of the items, as far as the file says them.
@@ -280,50 +316,74 @@ func (m *itemBoxes) kinds(h *header) iter.Seq2[uint32, string] {
 // place is where a piece of an item is.
 type place struct{ at, length int64 }
 
-// extentsOf returns where the data of an item is: in the file, or in the idat box.
-func (m *itemBoxes) extentsOf(h *header, item uint32) (places []place) {
-	version, _ := h.uint8(m.iloc.start)
-	sizes, _ := h.uint16(m.iloc.start + 4)
-	offsetSize, lengthSize, baseSize := int64(sizes>>12), int64(sizes>>8&15), int64(sizes>>4&15)
-	indexSize := int64(0)
-	if version > 0 {
-		indexSize = int64(sizes & 15)
-	}
-	off := m.iloc.start + 6
-	count, size, _ := h.itemID(off, version == 2)
-	off += size
-	for range min(count, 1<<16) {
-		id, _, ok := h.itemID(off, version == 2)
-		if !ok || off > m.iloc.end {
-			return places
+// places yields where the data of the items is, in the file or in the idat box, in the order of the iloc box. That is
+// walked once, and no further than it reaches, whatever it claims to list.
+func (m *itemBoxes) places(h *header) iter.Seq2[uint32, place] {
+	return func(yield func(uint32, place) bool) {
+		version, _ := h.uint8(m.iloc.start)
+		sizes, _ := h.uint16(m.iloc.start + 4)
+		l := locations{
+			offset: int64(sizes >> 12), length: int64(sizes >> 8 & 15), base: int64(sizes >> 4 & 15),
+			wideID: version == 2, hasMethod: version > 0, end: m.iloc.end, idat: m.idat.start,
 		}
-		off += size
-		method := uint16(0)
 		if version > 0 {
-			method, _ = h.uint16(off)
-			off += 2
+			l.index = int64(sizes & 15)
 		}
-		off += 2 // data reference
-		base := h.number(off, baseSize)
-		off += baseSize
-		extents, _ := h.uint16(off)
-		off += 2
-		for range extents {
-			off += indexSize
-			at, length := h.number(off, offsetSize), h.number(off+offsetSize, lengthSize)
-			off += offsetSize + lengthSize
-			if id != item || method&15 > 1 {
-				continue
-			}
-			if at += base; method&15 == 1 {
-				at += m.idat.start
-			}
-			if at >= 0 && length > 0 && length <= h.size-at {
-				places = append(places, place{at, length})
+		if l.length == 0 { // no piece has a length
+			return
+		}
+		off := m.iloc.start + 6
+		count, size, _ := h.itemID(off, l.wideID)
+		off += size
+		for range count {
+			var more bool
+			if off, more = l.item(h, off, yield); !more {
+				return
 			}
 		}
 	}
-	return places
+}
+
+// locations is how an iloc box is written.
+type locations struct {
+	offset, length, base, index int64 // sizes of these fields
+	wideID, hasMethod           bool
+	end, idat                   int64 // of the box; where the data of the idat box begins
+}
+
+// item yields the pieces of the item whose entry is at off. It returns where the next entry begins, and false when
+// there is none or no more is wanted.
+func (l *locations) item(h *header, off int64, yield func(uint32, place) bool) (next int64, more bool) {
+	id, size, ok := h.itemID(off, l.wideID)
+	off += size
+	method := uint16(0)
+	if l.hasMethod {
+		method, _ = h.uint16(off)
+		off += 2
+	}
+	off += 2 // data reference
+	base := h.number(off, l.base)
+	off += l.base
+	count, counted := h.uint16(off)
+	off += 2
+	if !ok || !counted {
+		return off, false
+	}
+	each := l.index + l.offset + l.length
+	for range count {
+		if off+each > l.end {
+			return off, false
+		}
+		p := place{base + h.number(off+l.index, l.offset), h.number(off+l.index+l.offset, l.length)}
+		off += each
+		if method&15 == 1 {
+			p.at += l.idat
+		}
+		if method&15 <= 1 && p.at >= 0 && p.length > 0 && p.length <= h.size-p.at && !yield(id, p) {
+			return off, false
+		}
+	}
+	return off, off < l.end
 }
 
 // number reads a number of 0, 4 or 8 bytes.
@@ -335,4 +395,45 @@ func (h *header) number(off, size int64) int64 {
 		return h.int64(off)&0x7fffffff<<32 | h.int64(off+4)
 	}
 	return 0
+}
+
+// ExifData returns the EXIF data of a HEIF file, a TIFF structure. It is nil when the file has none, or more than
+// maxBytes. The error is that of the reader.
+func ExifData(r io.ReaderAt, size int64, maxBytes int) ([]byte, error) {
+	h := newHeader(r, size)
+	m, _ := readHEIF(h)
+	pieces, _ := m.metadata(h)
+	var data []byte
+	item, found := uint32(0), false
+	for _, p := range pieces {
+		if p.kind != "Exif" || found && p.item != item {
+			continue
+		}
+		item, found = p.item, true
+		if p.length > int64(maxBytes-len(data)) {
+			return nil, nil
+		}
+		part := make([]byte, p.length)
+		if n, err := r.ReadAt(part, p.at); n < len(part) {
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return nil, err
+		}
+		data = append(data, part...)
+	}
+	return exifOfItem(data), h.failure
+}
+
+// exifOfItem returns what four bytes at the beginning of an item tell the distance of, nil when that is not in it. Some
+// write the prefix that it has in a JPEG, and some count that.
+func exifOfItem(b []byte) []byte {
+	if len(b) < 4 {
+		return nil
+	}
+	skip := int64(binary.BigEndian.Uint32(b)) + 4
+	if skip >= int64(len(b)) {
+		return nil
+	}
+	return bytes.TrimPrefix(b[skip:], []byte(exifPrefix))
 }

@@ -119,9 +119,11 @@ func TestInspect_PrimaryItem(t *testing.T) {
 		{"AfterMdat", join(isoBox("mdat", make([]byte, 300_000)), meta(pitm(1), ofPrimary)), small},
 		{"AfterWideMdat", join(wideBox("mdat", make([]byte, 5000)), meta(ofAnyItem)), small},
 		{"SecondMeta", join(meta(isoBox("hdlr")), meta(ofAnyItem)), small},
+		{"LastMeta", join(bytes.Repeat(meta(pitm(1)), maxMetas-1), meta(ofAnyItem)), small},
 		{"ThousandsOfBoxes", join(many(100_000), meta(ofAnyItem)), small},
 
 		{"NoMeta", isoBox("mdat", make([]byte, 100)), extents{}},
+		{"TooManyMetas", join(bytes.Repeat(meta(pitm(1)), maxMetas), meta(ofAnyItem)), extents{}},
 		{"NoProperties", meta(pitm(1)), extents{}},
 		{"NoExtent", meta(pitm(1), iprp(ipco(hvcC()), ipma(assoc(1, 1)))), extents{}},
 		{"ExtentCut", meta(pitm(1), iprp(ipco(isoBox("ispe", u32(0), u32(320))), ipma(assoc(1, 1)))), extents{}},
@@ -200,6 +202,9 @@ func FuzzInspect(f *testing.F) {
 		}
 		if _, err := ColorProfile(bytes.NewReader(file), int64(len(file)), 1<<16); err != nil {
 			t.Errorf("ColorProfile = %v", err)
+		}
+		if x, err := ExifData(bytes.NewReader(file), int64(len(file)), 1<<16); err != nil || len(x) > 1<<16 {
+			t.Errorf("ExifData = %d bytes, %v", len(x), err)
 		}
 		if r.calls > maxReads || r.bytes > maxReads*windowBytes {
 			t.Errorf("%d reads of %d bytes in all", r.calls, r.bytes)

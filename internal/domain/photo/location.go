@@ -6,7 +6,6 @@ import (
 	"errors"
 	"hash/crc32"
 	"io"
-	"regexp"
 )
 
 // Edit replaces bytes of a file by as many others.
@@ -15,15 +14,17 @@ type Edit struct {
 	Bytes []byte
 }
 
-// maxMetadata is how large a part with metadata may be that is looked into; larger ones are blanked as a whole.
-const maxMetadata = 4 << 20
+const (
+	maxMetadata = 4 << 20 // bytes of a part with metadata that is looked into; larger ones are blanked as a whole
+	maxEdits    = 1024    // of a file; photos need a few, and those with the longest XMP data some hundred
+)
 
 // StripLocation returns the edits that remove from a file where it was taken: the GPS part of its EXIF data and the
 // positions in its XMP data, in all the places where the formats have them, and in a film behind the photo. Every other
 // byte stays as it is, the picture above all, and so does the length. What cannot be understood is blanked as a whole.
-// The error is that of the reader.
+// A file that would need more than maxEdits is refused with InvalidFileType. Any other error is that of the reader.
 func StripLocation(r io.ReaderAt, size int64, f Format) ([]Edit, error) {
-	s := &stripper{r: r, size: size}
+	s := &stripper{r: r, size: size, format: f}
 	w := &walk{reader: reader{r: r, size: size, buf: make([]byte, 64<<10)}}
 	switch f {
 	case JPEG:
@@ -41,14 +42,33 @@ func StripLocation(r io.ReaderAt, size int64, f Format) ([]Edit, error) {
 	if s.failure == nil {
 		s.failure = w.failure
 	}
-	return s.edits, s.failure
+	if s.failure != nil {
+		return nil, s.failure
+	}
+	return s.edits, nil
 }
 
 type stripper struct {
 	r       io.ReaderAt
 	size    int64
+	format  Format
 	edits   []Edit
-	failure error
+	failure error // after which nothing is looked into anymore
+}
+
+// edit notes an edit. One too many refuses the file.
+func (s *stripper) edit(at int64, b []byte) {
+	if len(s.edits) == maxEdits {
+		s.refuse()
+		return
+	}
+	s.edits = append(s.edits, Edit{at, b})
+}
+
+func (s *stripper) refuse() {
+	if s.failure == nil {
+		s.failure = damaged(s.format, scattered)
+	}
 }
 
 // part returns a copy of a part of the file, nil when it is too large to be looked into.
@@ -73,7 +93,7 @@ func (s *stripper) strip(at, length int64, change func(b []byte) bool) (changed 
 	before := s.part(at, length)
 	if before == nil {
 		if length > maxMetadata {
-			s.edits = append(s.edits, Edit{at, make([]byte, length)})
+			s.edit(at, make([]byte, length))
 		}
 		return nil
 	}
@@ -84,7 +104,7 @@ func (s *stripper) strip(at, length int64, change func(b []byte) bool) (changed 
 	if bytes.Equal(before, after) {
 		return nil
 	}
-	s.edits = append(s.edits, Edit{at, after})
+	s.edit(at, after)
 	return after
 }
 
@@ -97,7 +117,7 @@ const (
 
 // jpeg looks at the APP1 segments of the photo, and of the pictures behind it.
 func (s *stripper) jpeg(w *walk) {
-	for off := int64(0); off >= 0; {
+	for off := int64(0); off >= 0 && s.failure == nil; {
 		off = s.segments(w, off)
 	}
 }
@@ -107,7 +127,7 @@ func (s *stripper) segments(w *walk, off int64) int64 {
 	off += 2
 	for {
 		b := w.at(off, 4)
-		if b == nil {
+		if b == nil || s.failure != nil {
 			return -1
 		}
 		marker, length := b[1], int64(binary.BigEndian.Uint16(b[2:]))
@@ -132,12 +152,16 @@ func (s *stripper) segments(w *walk, off int64) int64 {
 	}
 }
 
+// segmentKinds are the kinds of APP1 segments that may hold a position.
+var segmentKinds = []struct {
+	prefix string
+	change func([]byte) bool
+}{{exifPrefix, stripTIFF}, {xmpPrefix, stripXMP}, {extendedXMPPrefix, stripXMP}}
+
 func (s *stripper) segment(w *walk, at, length int64) {
-	for prefix, change := range map[string]func([]byte) bool{
-		exifPrefix: stripTIFF, xmpPrefix: stripXMP, extendedXMPPrefix: stripXMP,
-	} {
-		if n := len(prefix); length > int64(n) && string(w.at(at, n)) == prefix {
-			s.strip(at+int64(n), length-int64(n), change)
+	for _, k := range segmentKinds {
+		if n := len(k.prefix); length > int64(n) && string(w.at(at, n)) == k.prefix {
+			s.strip(at+int64(n), length-int64(n), k.change)
 		}
 	}
 }
@@ -146,7 +170,7 @@ func (s *stripper) segment(w *walk, at, length int64) {
 func (s *stripper) png(w *walk) {
 	for off := int64(len(pngSignature)); ; {
 		head := w.at(off, 8)
-		if head == nil {
+		if head == nil || s.failure != nil {
 			return
 		}
 		length, kind := int64(binary.BigEndian.Uint32(head)), string(head[4:])
@@ -162,7 +186,7 @@ func (s *stripper) png(w *walk) {
 		if change != nil {
 			if after := s.strip(off+8, length, change); after != nil && off+12+length <= s.size {
 				sum := crc32.Update(crc32.ChecksumIEEE([]byte(kind)), crc32.IEEETable, after)
-				s.edits = append(s.edits, Edit{off + 8 + length, binary.BigEndian.AppendUint32(nil, sum)})
+				s.edit(off+8+length, binary.BigEndian.AppendUint32(nil, sum))
 			}
 		}
 		off += 12 + length
@@ -189,7 +213,7 @@ func stripPNGText(b []byte) bool {
 func (s *stripper) webp(w *walk) {
 	for off := int64(webpChunk); ; {
 		head := w.at(off, 8)
-		if head == nil {
+		if head == nil || s.failure != nil {
 			return
 		}
 		length := int64(binary.LittleEndian.Uint32(head[4:]))
@@ -207,13 +231,15 @@ func (s *stripper) webp(w *walk) {
 func (s *stripper) heif(r io.ReaderAt, size int64) {
 	h := newHeader(r, size)
 	m, _ := readHEIF(h)
-	for _, item := range m.metadataItems(h) {
-		for _, e := range m.extentsOf(h, item.id) {
-			if item.kind == "Exif" {
-				s.strip(e.at, e.length, stripExifItem)
-			} else {
-				s.strip(e.at, e.length, stripXMP)
-			}
+	pieces, ok := m.metadata(h)
+	if !ok {
+		s.refuse()
+	}
+	for _, p := range pieces {
+		if p.kind == "Exif" {
+			s.strip(p.at, p.length, stripExifItem)
+		} else {
+			s.strip(p.at, p.length, stripXMP)
 		}
 	}
 	if s.failure == nil {
@@ -221,16 +247,9 @@ func (s *stripper) heif(r io.ReaderAt, size int64) {
 	}
 }
 
-// stripExifItem edits EXIF data of a HEIF file, before which four bytes tell how far away it is.
+// stripExifItem edits EXIF data of a HEIF file.
 func stripExifItem(b []byte) bool {
-	if len(b) < 4 {
-		return false
-	}
-	skip := int64(binary.BigEndian.Uint32(b)) + 4
-	if skip >= int64(len(b)) {
-		return false
-	}
-	return stripTIFF(b[skip:])
+	return stripTIFF(exifOfItem(b))
 }
 
 // stripEXIF edits EXIF data with or without the prefix that it has in a JPEG.
@@ -252,8 +271,8 @@ func stripTIFF(b []byte) bool {
 	if len(b) < 8 {
 		return false
 	}
-	const gps = 0x8825
-	next := int64(order.Uint32(b[4:]))
+	const gps, maxGPS = 0x8825, 8
+	next, found := int64(order.Uint32(b[4:])), 0
 	for range 8 { // directories; a file has two
 		if next <= 0 || next+2 > int64(len(b)) {
 			return next == 0
@@ -265,7 +284,10 @@ func stripTIFF(b []byte) bool {
 		}
 		for i := range count {
 			entry := b[entries+12*i:][:12]
-			if order.Uint16(entry) == gps && !stripDirectory(b, int64(order.Uint32(entry[8:])), order) {
+			if order.Uint16(entry) != gps {
+				continue
+			}
+			if found++; found > maxGPS || !stripDirectory(b, int64(order.Uint32(entry[8:])), order) {
 				return false
 			}
 		}
@@ -280,7 +302,7 @@ func stripTIFF(b []byte) bool {
 // typeSizes are the sizes of the types of TIFF.
 var typeSizes = []int64{0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8}
 
-// stripDirectory empties a directory.
+// stripDirectory empties a directory. It does not understand one whose values have more bytes than there are.
 func stripDirectory(b []byte, at int64, order binary.ByteOrder) bool {
 	if at < 8 || at+2 > int64(len(b)) {
 		return false
@@ -289,6 +311,7 @@ func stripDirectory(b []byte, at int64, order binary.ByteOrder) bool {
 	if at+2+12*count > int64(len(b)) {
 		return false
 	}
+	room := int64(len(b))
 	for i := range count {
 		entry := b[at+2+12*i:][:12]
 		kind := int(order.Uint16(entry[2:]))
@@ -298,7 +321,7 @@ func stripDirectory(b []byte, at int64, order binary.ByteOrder) bool {
 		length := typeSizes[kind] * int64(order.Uint32(entry[4:]))
 		if length > 4 {
 			value := int64(order.Uint32(entry[8:]))
-			if value < 8 || value+length > int64(len(b)) {
+			if room -= length; room < 0 || value < 8 || value+length > int64(len(b)) {
 				return false
 			}
 			clear(b[value : value+length])
@@ -307,18 +330,6 @@ func stripDirectory(b []byte, at int64, order binary.ByteOrder) bool {
 	}
 	clear(b[at : at+2]) // no entries
 	return true
-}
-
-// positions are the properties of XMP that tell a position, as attributes and as elements.
-var positions = regexp.MustCompile(`(?s)[\w-]+:GPS\w+\s*=\s*"[^"]*"|[\w-]+:GPS\w+\s*=\s*'[^']*'|` +
-	`<([\w-]+:GPS\w+)\b[^>]*>.*?</[\w-]+:GPS\w+\s*>|<[\w-]+:GPS\w+[^>]*/>`)
-
-// stripXMP blanks the positions in XMP data.
-func stripXMP(b []byte) bool {
-	for _, at := range positions.FindAllIndex(b, -1) {
-		blank(b[at[0]:at[1]])
-	}
-	return !bytes.Contains(b, []byte(":GPSL")) // latitude and longitude, in a form that is not known
 }
 
 func blank(b []byte) {
@@ -330,41 +341,59 @@ func blank(b []byte) {
 // filmPositions are the boxes in which films have their position.
 var filmPositions = [][]byte{[]byte("\xa9xyz"), []byte("loci")}
 
+// maxFilmPosition is the size of the largest box that may be a position.
+const maxFilmPosition = 256
+
 // films looks for the position of a film behind or in the photo: small boxes, wherever they are.
 func (s *stripper) films(w *walk) {
-	const overlap = 8
-	for off := int64(0); off < w.size && w.failure == nil; {
+	for off := int64(0); off < w.size && w.failure == nil && s.failure == nil; {
 		w.fill(off)
-		if len(w.window) == 0 {
-			return
-		}
+		last := len(w.window) < len(w.buf)
 		for _, kind := range filmPositions {
-			for from := 0; ; {
-				i := bytes.Index(w.window[from:], kind)
-				if i < 0 {
-					break
-				}
-				from += i + len(kind)
-				s.filmPosition(off + int64(from-2*len(kind)))
-			}
+			s.filmBoxes(w, kind, last)
 		}
-		if len(w.window) < len(w.buf) {
+		if last {
 			return
 		}
-		off += int64(len(w.window)) - overlap
+		off += int64(len(w.window)) - maxFilmPosition + 1
 	}
 }
 
-// filmPosition blanks what may be a box with a position: it is small, and holds digits with a sign or is a loci box.
-func (s *stripper) filmPosition(at int64) {
-	head := s.part(max(at, 0), 8)
-	if head == nil || at < 0 {
-		return
+// filmBoxes blanks the boxes of a kind that begin in the window. Those that may reach over its end are for the next
+// one, which has them from their beginning.
+func (s *stripper) filmBoxes(w *walk, kind []byte, last bool) {
+	const size = 4 // before the kind
+	for from := size; from < len(w.window); {
+		i := bytes.Index(w.window[from:], kind)
+		if i < 0 {
+			return
+		}
+		begin := from + i - size
+		if !last && begin > len(w.window)-maxFilmPosition {
+			return
+		}
+		from += i + 1
+		body := filmPosition(w.window[begin:])
+		if body == nil {
+			continue
+		}
+		if s.edit(w.start+int64(begin+8), make([]byte, len(body))); s.failure != nil {
+			return
+		}
+		from = begin + 8 + len(body) + size
 	}
-	length := int64(binary.BigEndian.Uint32(head))
-	body := s.part(at+8, length-8)
-	if length > 256 || body == nil || string(head[4:]) == "\xa9xyz" && !bytes.ContainsAny(body, "+-") {
-		return
+}
+
+// filmPosition returns the body of what may be a box with a position: it is small, and holds digits with a sign or is a
+// loci box.
+func filmPosition(b []byte) []byte {
+	length := int64(binary.BigEndian.Uint32(b))
+	if length <= 8 || length > maxFilmPosition || length > int64(len(b)) {
+		return nil
 	}
-	s.edits = append(s.edits, Edit{at + 8, make([]byte, len(body))})
+	body := b[8:length]
+	if string(b[4:8]) == "\xa9xyz" && bytes.IndexByte(body, '+') < 0 && bytes.IndexByte(body, '-') < 0 {
+		return nil
+	}
+	return body
 }

@@ -12,6 +12,9 @@ import (
 // its first pixel. Cameras and editors leave small trailers of their own; a header and junk is no photo.
 const tolerated = 16 << 10
 
+// maxFurther is how many pictures and films may follow a picture. Cameras add a few.
+const maxFurther = 64
+
 // CheckWhole walks a file that Inspect has recognised from its first part to its end: the segments and scans of a JPEG,
 // the chunks of a PNG or WebP, the boxes of a HEIF file. It refuses with InvalidFileType, and says why, what begins
 // like a picture and goes on as something else. Nothing is decoded; the file is read once at most, in bounded memory.
@@ -52,6 +55,8 @@ const (
 	noImage  = "it has no picture data"
 	brokenAt = "it goes on as something else"
 	trailing = "something else follows it"
+
+	scattered = "its metadata is in more pieces than cameras write"
 )
 
 type walkBuffer [64 << 10]byte
@@ -89,11 +94,11 @@ func isJPEG(b []byte) bool { return len(b) >= 3 && string(b[:3]) == "\xff\xd8\xf
 
 // rest looks at what follows a picture.
 func (w *walk) rest(off int64) (problem string) {
-	for {
-		off = w.padding(off)
-		if w.size-off <= tolerated || w.samsung() {
-			return ""
-		}
+	off = w.padding(off)
+	if w.size-off <= tolerated || w.samsung() { // which looks at the end of the file, so it is asked once
+		return ""
+	}
+	for range maxFurther {
 		var end int64
 		switch {
 		case isJPEG(w.at(off, 3)): // a further picture
@@ -109,8 +114,11 @@ func (w *walk) rest(off int64) (problem string) {
 		if problem != "" || end <= off {
 			return trailing
 		}
-		off = end
+		if off = w.padding(end); w.size-off <= tolerated {
+			return ""
+		}
 	}
+	return trailing
 }
 
 // samsung reports whether the file ends with the trailer of Samsung's phones, whose directory tells its own length.

@@ -171,6 +171,38 @@ func TestCheckWhole_Reader(t *testing.T) {
 	}
 }
 
+// TestCheckWhole_ManyParts checks that the file is read once however many parts it has, and that no camera's number of
+// further pictures and films is refused.
+func TestCheckWhole_ManyParts(t *testing.T) {
+	jpg := encodeJPEG(t, 30, 20)
+	tiny := []byte{0xff, 0xd8, 0xff, jpegSOS, 0, 2, 0xff, jpegEOI}
+	film := join(ftyp("mp42"), isoBox("mdat"))
+	for name, c := range map[string]struct {
+		file []byte
+		want string
+	}{
+		"Pictures":     {join(jpg, bytes.Repeat(tiny, 1<<20/len(tiny))), CodeInvalidFileType},
+		"Films":        {join(jpg, bytes.Repeat(film, 1<<20/len(film))), CodeInvalidFileType},
+		"AsCamerasDo":  {join(jpg, bytes.Repeat(encodeJPEG(t, 900, 700), maxFurther), noise(tolerated)), ""},
+		"Segments":     {afterSOI(jpg, bytes.Repeat(segment(0xe1, nil), 1<<18)), ""},
+		"SmallScans":   {join(jpg[:len(jpg)-2], bytes.Repeat(segment(jpegSOS, nil), 1<<18), jpg[len(jpg)-2:]), ""},
+		"Boxes":        {join(heicOf(4, 4), bytes.Repeat(isoBox("free"), 1<<17)), ""},
+		"PaddingAfter": {join(jpg, bytes.Repeat([]byte{0xff, 0}, 1<<19)), ""},
+	} {
+		info, err := inspect(c.file)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		r := &countingReader{r: bytes.NewReader(c.file)}
+		if err := CheckWhole(r, int64(len(c.file)), info.Format); fault.CodeOf(err) != c.want {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+		if r.bytes > 2*len(c.file)+3<<16 {
+			t.Errorf("%s: %d bytes were read of a file of %d", name, r.bytes, len(c.file))
+		}
+	}
+}
+
 type failing struct{}
 
 func (failing) ReadAt([]byte, int64) (int, error) { return 0, iotest.ErrTimeout }
