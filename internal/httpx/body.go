@@ -63,10 +63,14 @@ func readBody(r *http.Request) ([]byte, error) {
 
 // drain reads what a client is still sending with a refused request, within reason: many clients look for the answer
 // only after they have sent everything, and a connection closed before that loses it. A client that waits for
-// 100 Continue has not begun to send.
+// 100 Continue, which the first read tells it, has not begun to send.
 func drain(r *http.Request) {
-	if r.Body != nil && r.Header.Get("Expect") == "" {
-		_, _ = io.CopyN(io.Discard, r.Body, maxDrain)
+	body, begun := r.Body, false
+	if b := limitedBodyOf(r); b != nil {
+		body, begun = b, b.begun
+	}
+	if body != nil && (begun || r.Header.Get("Expect") == "") {
+		_, _ = io.CopyN(io.Discard, body, maxDrain)
 	}
 }
 
