@@ -146,7 +146,7 @@ func sendAfterContinue(t *testing.T, address string, size int) *http.Response {
 // TestFail_AfterContinue: a client that was told to go on is sending, and gets the answer to what it has sent.
 func TestFail_AfterContinue(t *testing.T) {
 	p, _ := testResponder()
-	for name, limit := range map[string]int64{"InTheMiddle": maxDrain, "TooLarge": 10} {
+	for name, limit := range map[string]int64{"InTheMiddle": MaxDrain, "TooLarge": 10} {
 		t.Run(name, func(t *testing.T) {
 			h := p.Handle(func(w http.ResponseWriter, r *http.Request) error {
 				r.Body = http.MaxBytesReader(w, r.Body, limit)
@@ -155,7 +155,7 @@ func TestFail_AfterContinue(t *testing.T) {
 			})
 			s := httptest.NewServer(LimitBodies(time.Minute, RequestID(h)))
 			t.Cleanup(s.Close)
-			resp := sendAfterContinue(t, s.Listener.Addr().String(), maxDrain-MaxBody)
+			resp := sendAfterContinue(t, s.Listener.Addr().String(), MaxDrain-MaxBody)
 			if resp.StatusCode != http.StatusServiceUnavailable {
 				t.Error(resp.Status)
 			}
