@@ -61,10 +61,10 @@ func readBody(r *http.Request) ([]byte, error) {
 	}
 }
 
-// Drain reads what a client is still sending with a refused request, before it is answered: many clients look for the
-// answer only after they have sent everything, and a connection closed before that loses it. No more is read than most,
-// which is MaxDrain where nothing speaks against it. A client that waits for 100 Continue, which the first read tells
-// it, has not begun to send.
+// Drain reads what a client is still sending with a request that is refused, or answered without its body: many clients
+// look for the answer only after they have sent everything, and a connection closed before that loses it. No more is
+// read than most, which is MaxDrain where nothing speaks against it. A client that waits for 100 Continue, which the
+// first read tells it, has not begun to send.
 func Drain(r *http.Request, most int64) {
 	body, begun := r.Body, false
 	if b := limitedBodyOf(r); b != nil {
