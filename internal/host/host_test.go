@@ -41,6 +41,36 @@ func TestLock(t *testing.T) {
 	}
 }
 
+func TestLocked(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	server, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	look, err := os.Open(path) // as on a disk that cannot be written
+	if err != nil {
+		t.Fatal(err)
+	}
+	if locked, err := Locked(look); locked || err != nil {
+		t.Errorf("nobody has it: %v, %v", locked, err)
+	}
+	if err := Lock(server, false); err != nil {
+		t.Fatalf("a look keeps the file: %v", err)
+	}
+	if locked, err := Locked(look); !locked || err != nil {
+		t.Errorf("somebody has it: %v, %v", locked, err)
+	}
+	if err := server.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := look.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if locked, err := Locked(look); locked || err == nil {
+		t.Errorf("what cannot be asked for is taken for a lock: %v, %v", locked, err)
+	}
+}
+
 func TestOpenFiles(t *testing.T) {
 	if n := OpenFiles(); n < 3 || n > NoLimit {
 		t.Error(n)

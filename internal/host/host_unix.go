@@ -29,6 +29,18 @@ func Lock(f *os.File, wait bool) error {
 	return unix.Flock(int(f.Fd()), how)
 }
 
+// Locked reports whether another process has the file by Lock. It asks for a lock that many can have, and gives it
+// back: on network file systems one that excludes others needs a file that is open for writing.
+func Locked(f *os.File) (bool, error) {
+	switch err := unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB); {
+	case errors.Is(err, unix.EWOULDBLOCK):
+		return true, nil
+	case err != nil:
+		return false, err
+	}
+	return false, unix.Flock(int(f.Fd()), unix.LOCK_UN)
+}
+
 // SyncFolder makes the entries of a folder durable.
 func SyncFolder(dir string) error {
 	f, err := os.Open(filepath.Clean(dir))

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"os"
 
 	"golang.org/x/sys/windows"
@@ -23,6 +24,18 @@ func Lock(f *os.File, wait bool) error {
 		how |= windows.LOCKFILE_FAIL_IMMEDIATELY
 	}
 	return windows.LockFileEx(windows.Handle(f.Fd()), how, 0, 1, 0, new(windows.Overlapped))
+}
+
+// Locked reports whether another process has the file by Lock. It asks for a lock that many can have, and gives it back.
+func Locked(f *os.File) (bool, error) {
+	file := windows.Handle(f.Fd())
+	switch err := windows.LockFileEx(file, windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, new(windows.Overlapped)); {
+	case errors.Is(err, windows.ERROR_LOCK_VIOLATION):
+		return true, nil
+	case err != nil:
+		return false, err
+	}
+	return false, windows.UnlockFileEx(file, 0, 1, 0, new(windows.Overlapped))
 }
 
 // SyncFolder makes the entries of a folder durable: here they are once files are.

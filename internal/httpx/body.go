@@ -9,9 +9,9 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 )
 
-// maxDrain is how much of the body of a refused request is read and thrown away: a photo of the size that most services
+// MaxDrain is how much of the body of a refused request is read and thrown away: a photo of the size that most services
 // allow, and more.
-const maxDrain = 16 * MaxBody
+const MaxDrain = 16 * MaxBody
 
 // ReadBody returns the bytes of a JSON body, at most MaxBody of them. The declared content type must be JSON in UTF-8
 // or absent; whether the bytes are JSON is ParseObject's to say. Every failure is the client's: a bad-request fault.
@@ -61,12 +61,17 @@ func readBody(r *http.Request) ([]byte, error) {
 	}
 }
 
-// drain reads what a client is still sending with a refused request, within reason: many clients look for the answer
-// only after they have sent everything, and a connection closed before that loses it. A client that waits for
-// 100 Continue has not begun to send.
-func drain(r *http.Request) {
-	if r.Body != nil && r.Header.Get("Expect") == "" {
-		_, _ = io.CopyN(io.Discard, r.Body, maxDrain)
+// Drain reads what a client is still sending with a request that is refused, or answered without its body: many clients
+// look for the answer only after they have sent everything, and a connection closed before that loses it. No more is
+// read than most, which is MaxDrain where nothing speaks against it. A client that waits for 100 Continue, which the
+// first read tells it, has not begun to send.
+func Drain(r *http.Request, most int64) {
+	body, begun := r.Body, false
+	if b := limitedBodyOf(r); b != nil {
+		body, begun = b, b.begun
+	}
+	if body != nil && (begun || r.Header.Get("Expect") == "") {
+		_, _ = io.CopyN(io.Discard, body, most)
 	}
 }
 

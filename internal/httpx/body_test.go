@@ -112,7 +112,7 @@ func TestFail_BodyIsRead(t *testing.T) {
 		expect     string
 	}{
 		"Ordinary": {2 * MaxBody, 0, ""},
-		"Huge":     {maxDrain + MaxBody, MaxBody, ""},
+		"Huge":     {MaxDrain + MaxBody, MaxBody, ""},
 		"Waiting":  {2 * MaxBody, 2 * MaxBody, "100-continue"},
 	} {
 		body := bytes.NewReader(make([]byte, tt.size))

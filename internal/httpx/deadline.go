@@ -40,10 +40,24 @@ type limitedBody struct {
 	conn     *http.ResponseController
 	deadline time.Time
 	upload   bool
+	begun    bool // to be read: a client that waited for 100 Continue was told to send
 	bytes    int64
 }
 
+// limitedBodyOf returns the body of a request as it arrives, below what handlers have wrapped it in: a reader that
+// refuses what is too large reads no more. Nil: nothing limits it.
+func limitedBodyOf(r *http.Request) *limitedBody {
+	if b, ok := r.Body.(*limitedBody); ok {
+		return b
+	}
+	if x := exchangeFrom(r.Context()); x != nil {
+		return x.body
+	}
+	return nil
+}
+
 func (b *limitedBody) Read(p []byte) (int, error) {
+	b.begun = true
 	n, err := b.ReadCloser.Read(p)
 	b.bytes += int64(n)
 	switch {

@@ -114,6 +114,55 @@ func TestLimitBodies(t *testing.T) {
 	})
 }
 
+// sendAfterContinue sends a body once the server has asked for it, all of it before it looks for the answer.
+func sendAfterContinue(t *testing.T, address string, size int) *http.Response {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n", size)
+	in := bufio.NewReader(conn)
+	for _, want := range []string{"HTTP/1.1 100 Continue\r\n", "\r\n"} {
+		if line, err := in.ReadString('\n'); line != want {
+			t.Fatalf("%q, %v", line, err)
+		}
+	}
+	if _, err := conn.Write(make([]byte, size)); err != nil {
+		t.Fatalf("the client is cut off: %v", err)
+	}
+	resp, err := http.ReadResponse(in, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = resp.Body.Close() })
+	return resp
+}
+
+// TestFail_AfterContinue: a client that was told to go on is sending, and gets the answer to what it has sent.
+func TestFail_AfterContinue(t *testing.T) {
+	p, _ := testResponder()
+	for name, limit := range map[string]int64{"InTheMiddle": MaxDrain, "TooLarge": 10} {
+		t.Run(name, func(t *testing.T) {
+			h := p.Handle(func(w http.ResponseWriter, r *http.Request) error {
+				r.Body = http.MaxBytesReader(w, r.Body, limit)
+				_, err := io.ReadFull(r.Body, make([]byte, 100))
+				return fault.UnavailableError(err)
+			})
+			s := httptest.NewServer(LimitBodies(time.Minute, RequestID(h)))
+			t.Cleanup(s.Close)
+			resp := sendAfterContinue(t, s.Listener.Addr().String(), MaxDrain-MaxBody)
+			if resp.StatusCode != http.StatusServiceUnavailable {
+				t.Error(resp.Status)
+			}
+		})
+	}
+}
+
 func TestLimit(t *testing.T) {
 	p, _ := testResponder()
 	h := p.Handle(func(w http.ResponseWriter, r *http.Request) error {

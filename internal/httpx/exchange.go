@@ -17,6 +17,7 @@ import (
 type exchange struct {
 	Recorder
 	requestContext
+	body   *limitedBody // nil: there is none, or nothing limits it
 	began  time.Time
 	uuid   uuid.UUID
 	id     string    // uuid as text
@@ -63,6 +64,7 @@ func begin(w http.ResponseWriter, r *http.Request) (*exchange, *http.Request) {
 	}
 	x.uuid = newRequestID(x.began)
 	x.id = x.uuid.String()
+	x.body, _ = r.Body.(*limitedBody)
 	x.conn, _ = parent.Value(gatherKey{}).(*gatherConn)
 	x.ids[0] = x.id
 	return x, r.WithContext(x)

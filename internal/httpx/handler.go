@@ -51,6 +51,6 @@ func (p *Responder) Fail(rec *Recorder, r *http.Request, err error) {
 		p.logTruncated(r, err)
 		panic(http.ErrAbortHandler)
 	}
-	drain(r)
+	Drain(r, MaxDrain)
 	p.WriteError(rec, r, err)
 }

@@ -29,7 +29,8 @@ func (s *Server) handler(integrationAPI *integration.API, deskAPI *desk.API, pag
 	responder := &httpx.Responder{Log: s.app.Log}
 	route := func(w http.ResponseWriter, r *http.Request) {
 		if role := roleOf(r.URL.Path); role != "" && !s.app.Settings.Roles.Has(role) {
-			responder.WriteError(w, r, fault.UnavailableError(fmt.Errorf("this node does not have the role %s", role)))
+			err := fmt.Errorf("this node does not have the role %s", role)
+			responder.Fail(httpx.Record(w), r, fault.UnavailableError(err))
 			return
 		}
 		var api http.Handler
@@ -45,6 +46,7 @@ func (s *Server) handler(integrationAPI *integration.API, deskAPI *desk.API, pag
 		if writes(r.Method) {
 			ctx, done, ok := s.admit(r.Context())
 			if !ok {
+				httpx.Drain(r, maxBusyDrain)
 				responder.WriteError(w, r, fault.UnavailableError(errBusy))
 				return
 			}
@@ -64,6 +66,11 @@ func (s *Server) handler(integrationAPI *integration.API, deskAPI *desk.API, pag
 // errBusy is why a request to an API is refused before anything is done for it: under overload what is refused has to
 // cost little, or it takes the time of what is accepted.
 var errBusy = errors.New("more requests wait than the database can take in time")
+
+// maxBusyDrain is how much is read of the body of a request that is refused under overload: all of a JSON object, so
+// that its client gets the answer and learns when to come back. To receive whole photos in vain would cost many times
+// what the refusal does. A client that waits for 100 Continue is told before it sends them.
+const maxBusyDrain = httpx.MaxBody
 
 // admission decides whether a request that writes is served now; (*store.Store).Admit is one.
 type admission func(context.Context) (admitted context.Context, done func(), ok bool)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestBusy checks that under overload requests that write are refused before anything is done for them, not even
-// reading their bodies, and that reads are answered.
+// TestBusy checks that under overload requests that write are refused before anything is done for them, and that reads
+// are answered.
 func TestBusy(t *testing.T) {
 	s := startServer(t, time.Minute)
 	s.admit = func(ctx context.Context) (context.Context, func(), bool) { return ctx, nil, false }
@@ -36,6 +36,68 @@ func TestBusy(t *testing.T) {
 		if code, body := fetch(t, s.BaseURL()+path); code != want {
 			t.Errorf("%s: %d %s", path, code, body)
 		}
+	}
+}
+
+// upload sends a body in pieces with pauses, all of it before it looks for the answer.
+func upload(t *testing.T, s *Server, path, headers string, pieces, size int, pause time.Duration) *http.Response {
+	t.Helper()
+	conn := dial(t, s, "listen")
+	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: assay\r\nSec-Fetch-Site: same-origin\r\n%s"+
+		"Content-Length: %d\r\n\r\n", path, headers, pieces*size)
+	for range pieces {
+		if err == nil {
+			time.Sleep(pause)
+			_, err = conn.Write(make([]byte, size))
+		}
+	}
+	if err != nil {
+		t.Fatalf("the client is cut off: %v", err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = resp.Body.Close() })
+	return resp
+}
+
+// TestRefusedUploads: whoever looks for the answer only after everything was sent gets it.
+func TestRefusedUploads(t *testing.T) {
+	all := startServer(t, time.Minute)
+	desk := run(t, nodeSettings(t, "--roles", "desk"), slog.New(slog.DiscardHandler))
+	const script, answer = "Sec-Fetch-Mode: cors\r\n", "/portal/live/orders/x/photos"
+	const form = "Content-Type: application/x-www-form-urlencoded\r\n"
+	for name, test := range map[string]struct {
+		node          *Server
+		path, headers string
+		status        int
+	}{
+		"SignedOut":       {all, answer, script, 401},
+		"SignedOutByForm": {all, answer, "", 303},
+		"TooLarge":        {all, "/portal/sign-in", form, 413},
+		"Nowhere":         {all, "/nowhere", "", 404},
+		"WithoutKey":      {all, "/v1/integrations/photos", "", 401},
+		"WithoutRole":     {desk, "/v1/integrations/photos", "", 503},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if resp := upload(t, test.node, test.path, test.headers, 1, 15<<20, 0); resp.StatusCode != test.status {
+				t.Error(resp.Status)
+			}
+		})
+	}
+}
+
+// TestBusy_Body: a body of JSON may be larger than what net/http reads by itself.
+func TestBusy_Body(t *testing.T) {
+	s := startServer(t, time.Minute)
+	s.admit = func(ctx context.Context) (context.Context, func(), bool) { return ctx, nil, false }
+	resp := upload(t, s, "/v1/integrations/orders", "", 5, 200<<10, 300*time.Millisecond)
+	if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" {
+		t.Errorf("%s, Retry-After %q", resp.Status, resp.Header.Get("Retry-After"))
 	}
 }
 

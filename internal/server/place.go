@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/assayhq/assay/internal/host"
 	"github.com/assayhq/assay/internal/proof"
@@ -97,7 +98,7 @@ func lockData(dir string) (*os.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := host.Lock(f, false); err != nil {
+		if err := lockServer(f); err != nil {
 			return nil, errors.Join(fmt.Errorf("another server is running on the data folder %s", dir), f.Close())
 		}
 		if sameFile(f, path) {
@@ -105,6 +106,23 @@ func lockData(dir string) (*os.File, error) {
 		}
 		if err := f.Close(); err != nil { // a refused restore has taken the file away in between
 			return nil, err
+		}
+	}
+}
+
+// lookTime is how long a server waits for others that only look whether one runs: each takes a moment.
+const lookTime = 5 * time.Second
+
+// lockServer takes the file for this process. It waits for those who look whether it is taken, as inUse does, but not
+// for one who has taken it.
+func lockServer(f *os.File) error {
+	for end := time.Now().Add(lookTime); ; time.Sleep(time.Millisecond) {
+		err := host.Lock(f, false)
+		if err == nil {
+			return nil
+		}
+		if taken, unknown := host.Locked(f); taken || unknown != nil || time.Now().After(end) {
+			return err
 		}
 	}
 }
@@ -146,14 +164,16 @@ func OpenToCheck(ctx context.Context, s Settings, log *slog.Logger) (app *App, b
 	return app, nil, err
 }
 
-// inUse reports whether a server runs on the data folder, which need not be writable here.
+// inUse reports whether a server runs on the data folder, which need not be writable here. Where the file system cannot
+// tell, as some that are mounted for reading only, none does.
 func inUse(dir string) bool {
 	f, err := os.Open(filepath.Join(filepath.Clean(dir), lockFile))
 	if err != nil {
 		return false
 	}
 	defer func() { _ = f.Close() }() // was only read
-	return host.Lock(f, false) != nil
+	taken, err := host.Locked(f)
+	return taken && err == nil
 }
 
 // copyDatabase copies the database into a temporary folder and uses it from there.

@@ -181,11 +181,12 @@ func (p *Pages) addPhoto(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	httpx.ExpectUpload(r)
 	if have {
+		httpx.Drain(r, httpx.MaxDrain)
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	httpx.ExpectUpload(r)
 	r.Body = http.MaxBytesReader(w, r.Body, p.MaxPhotoBytes+1)
 	file, refusal, err := p.Staging.Accept(r.Context(), r.Body, index+".jpg", p.MaxPhotoBytes)
 	if err != nil {

@@ -1,6 +1,7 @@
 package capture_test
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -263,6 +264,23 @@ func TestSlowLine(t *testing.T) {
 		defer s.Close()
 		if status := half(t, s.URL, func(*net.TCPConn) {}); status != http.StatusRequestTimeout {
 			t.Errorf("a photo that takes too long is answered with %d", status)
+		}
+	})
+	t.Run("ThereAlready", func(t *testing.T) { // the answer was lost; a phone looks for this one when all is sent
+		w.want(t, http.StatusNoContent, "PUT", target, photo)
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(w.URL, "http://"))
+		must.NoError(t, err)
+		defer func() { _ = conn.Close() }()
+		must.NoError(t, conn.SetDeadline(time.Now().Add(time.Minute)))
+		large := make([]byte, 15<<20)
+		_, err = fmt.Fprintf(conn, "PUT %s HTTP/1.1\r\nHost: shop\r\nContent-Length: %d\r\n\r\n", target, len(large))
+		must.NoError(t, err)
+		_, err = conn.Write(large)
+		must.NoError(t, err)
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		must.NoError(t, err)
+		if _ = resp.Body.Close(); resp.StatusCode != http.StatusNoContent {
+			t.Error(resp.Status)
 		}
 	})
 	t.Run("SentAgain", func(t *testing.T) {

@@ -30,6 +30,7 @@ type errorView struct {
 
 // showError answers with the page of an error. A fault is told to the visitor, every other error only to the log.
 func (p *Pages) showError(w http.ResponseWriter, r *http.Request, err error) {
+	httpx.Drain(r, httpx.MaxDrain) // files, mostly: a browser whose connection ends with them names no other cause
 	s := p.site
 	f := s.explain(r, err)
 	status := httpx.Status(f.Kind)

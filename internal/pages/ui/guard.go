@@ -192,8 +192,15 @@ func (g *Guard[U]) askToSignIn(w http.ResponseWriter, r *http.Request) error {
 	if next = SafeNext(next, "/"); next != "/" {
 		to += "?next=" + url.QueryEscape(next)
 	}
-	http.Redirect(w, r, to, http.StatusSeeOther)
+	leadTo(w, r, to)
 	return nil
+}
+
+// leadTo leads a visitor to another page instead of doing what was asked. A form with files arrives first, or the
+// browser would not see the answer.
+func leadTo(w http.ResponseWriter, r *http.Request, to string) {
+	httpx.Drain(r, httpx.MaxDrain)
+	http.Redirect(w, r, to, http.StatusSeeOther)
 }
 
 // refererPath is the address of the page of this site that a form was on; empty when it is not known.
@@ -222,7 +229,7 @@ func (g *Guard[U]) askForFactor(w http.ResponseWriter, r *http.Request, session 
 	if byScript(r) {
 		return true, factorRequired
 	}
-	http.Redirect(w, r, g.SetUp, http.StatusSeeOther)
+	leadTo(w, r, g.SetUp)
 	return true, nil
 }
 
@@ -247,7 +254,7 @@ func (g *Guard[U]) askToConfirm(w http.ResponseWriter, r *http.Request) error {
 	if r.Method != http.MethodGet {
 		next = cmp.Or(refererPath(r), next)
 	}
-	http.Redirect(w, r, g.Confirm+"?next="+url.QueryEscape(next), http.StatusSeeOther)
+	leadTo(w, r, g.Confirm+"?next="+url.QueryEscape(next))
 	return nil
 }
 

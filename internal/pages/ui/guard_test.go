@@ -3,6 +3,7 @@ package ui_test
 import (
 	"context"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
@@ -59,6 +60,13 @@ func guarded(t *testing.T, users map[string]*person) (http.Handler, *service.Ser
 	site.Routes(mux)
 	mux.Handle("GET /desk", guard.Handle(hello))
 	mux.Handle("POST /desk", guard.Handle(hello))
+	mux.Handle("POST /confirmed", guard.Handle(func(http.ResponseWriter, *http.Request, *ui.Visitor[*person]) error {
+		return access.ConfirmationNeeded
+	}))
+	strict := *guard
+	strict.SetUp = "/set-up"
+	strict.NeedsFactor = func(context.Context, *access.Session) (bool, error) { return true, nil }
+	mux.Handle("POST /factor", strict.Handle(hello))
 	mux.Handle("GET /admin", guard.Handle(hello, func(p *person) error {
 		if !p.Admin {
 			return fault.New(fault.Forbidden, "forbidden", "no")
@@ -159,4 +167,33 @@ func TestGuard(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestRefusedUploads: a browser looks for the answer only after it has sent the files.
+func TestRefusedUploads(t *testing.T) {
+	h, _ := guarded(t, map[string]*person{"ann": {ID: "ann"}})
+	signedIn := visit(t, h)
+	want(t, signedIn.post("/sign-in", url.Values{"user": {"ann"}, "next": {"/desk"}}), http.StatusSeeOther)
+	for name, test := range map[string]struct {
+		path, header, value string
+		who                 *visitor
+		status              int
+	}{
+		"Script":      {"/desk", "Sec-Fetch-Mode", "cors", visit(t, h), http.StatusUnauthorized},
+		"Form":        {"/desk", "Sec-Fetch-Mode", "navigate", visit(t, h), http.StatusSeeOther},
+		"CrossOrigin": {"/desk", "Sec-Fetch-Site", "cross-site", signedIn, http.StatusForbidden},
+		"Confirm":     {"/confirmed", "Sec-Fetch-Mode", "navigate", signedIn, http.StatusSeeOther},
+		"Refused":     {"/confirmed", "Sec-Fetch-Mode", "cors", signedIn, http.StatusForbidden},
+		"Factor":      {"/factor", "Sec-Fetch-Mode", "navigate", signedIn, http.StatusSeeOther},
+	} {
+		t.Run(name, func(t *testing.T) {
+			body := strings.NewReader(strings.Repeat("x", 4<<20))
+			r := httptest.NewRequest(http.MethodPost, "http://assay.test"+test.path, body)
+			r.Header.Set(test.header, test.value)
+			want(t, test.who.do(r), test.status)
+			if body.Len() > 0 {
+				t.Errorf("%d bytes were not read", body.Len())
+			}
+		})
+	}
 }
