@@ -15,6 +15,8 @@ import (
 	"github.com/makiuchi-d/gozxing"
 	"github.com/makiuchi-d/gozxing/qrcode"
 
+	"github.com/assayhq/assay/internal/demo"
+	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/certificate"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/need"
@@ -207,4 +209,20 @@ func TestPDF_AllPhotos(t *testing.T) {
 	if resp, body := w.get(t, "/issuer-logo"); resp.Header.Get("Content-Type") != "image/png" || body != string(logo) {
 		t.Errorf("the logo is %s", resp.Header.Get("Content-Type"))
 	}
+}
+
+// TestPDF_RareCharacters checks that a character for which the PDF has no place, an emoji or a rare kanji, is a mark
+// there, wherever it comes from.
+func TestPDF_RareCharacters(t *testing.T) {
+	w := newWorldOf(t, certificate.Issuer{Name: "Yoshi 𠮷田鑑定", Address: "1-2 Nakagyo 🏯"})
+	_, err := w.Service.ImportCatalog(t.Context(), access.Operator, bytes.ReplaceAll(bytes.ReplaceAll(demo.Catalog,
+		[]byte("name: {en: Prada, ja: プラダ}"), []byte("name: {en: Prada 🎀, ja: プラダ𐀀}")),
+		[]byte("name: {en: Overall picture, ja: 全体写真}"), []byte("name: {en: Front 📷, ja: 正面𠮷}")))
+	must.NoError(t, err)
+	id := w.authentic(t, w.Live, picture(t, 0.3))
+	words := pdfText(t, w, id)
+	holds(t, words, "Yoshi 〓田鑑定", "1-2 Nakagyo 〓", "Prada 〓", "プラダ〓", "Front 〓", "正面〓")
+	holds(t, run(t, "pdfinfo", fetchPDF(t, w, id)), "Yoshi 〓田鑑定")
+	w.revoke(t, id, "Sold twice 😀 by 𠮷野.")
+	holds(t, pdfText(t, w, id), "Sold twice 〓 by 〓野.")
 }
