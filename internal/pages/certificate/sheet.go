@@ -192,8 +192,8 @@ func (s *sheet) logo(x, y, width, height float64) {
 	l := s.issuer.Logo
 	scale := min(width/float64(l.Width), height/float64(l.Height))
 	w, h := float64(l.Width)*scale, float64(l.Height)*scale
-	options := fpdf.ImageOptions{ImageType: l.Format}
-	s.pdf.RegisterImageOptionsReader("logo", options, bytes.NewReader(l.Content))
+	options := fpdf.ImageOptions{ImageType: l.Paper.Format}
+	s.pdf.RegisterImageOptionsReader("logo", options, bytes.NewReader(l.Paper.Content))
 	s.pdf.ImageOptions("logo", x-w/2, y-h/2, w, h, false, options, 0, "")
 }
 
