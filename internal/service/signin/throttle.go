@@ -122,7 +122,7 @@ func (a *attempt) countStored(ctx context.Context) error {
 	now := a.now()
 	since := now.Add(-throttleWindow)
 	for _, k := range a.keys { // without a lock first: who is over the limit cannot make the database work
-		seen, err := a.Store.SignInAttempts(ctx, k.key, since)
+		seen, err := a.Store.SignInAttempts(ctx, k.key, now, since)
 		if err != nil {
 			return err
 		}
@@ -189,9 +189,16 @@ func (t *throttle) key(parts ...string) string {
 	return t.keyedHash("sign-in attempts", text)
 }
 
-// DeleteOldSignInAttempts removes up to limit windows of attempts that are over, and returns how many.
+// DeleteOldSignInAttempts removes up to limit windows of attempts that are over, and returns how many. One that begins
+// farther ahead than clocks differ is that of a clock which was set back.
 func (s *SessionStore) DeleteOldSignInAttempts(ctx context.Context, limit int) (int, error) {
-	return s.config.Store.DeleteAged(ctx, store.OldSignInAttempts, s.config.now().Add(-throttleWindow), limit)
+	now := s.config.now()
+	n, err := s.config.Store.DeleteAged(ctx, store.OldSignInAttempts, now.Add(-throttleWindow), limit)
+	if err != nil || n == limit {
+		return n, err
+	}
+	ahead, err := s.config.Store.DeleteAged(ctx, store.LaterAttempts, now.Add(throttleWindow), limit-n)
+	return n + ahead, err
 }
 
 // DeleteOldDevices forgets up to limit browsers that nobody has signed in with for a year, and returns how many.
