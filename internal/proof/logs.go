@@ -87,11 +87,15 @@ func (c *check) portalLog(ctx context.Context, q store.Queries, accountID string
 			return nil
 		}
 		var said struct{ Through int64 }
-		err := json.Unmarshal([]byte(metadata), &said)
-		if trimmed = said.Through; e.Personal.Salt == "" { // erased: what it said is not known
+		switch err := json.Unmarshal([]byte(metadata), &said); {
+		case e.Personal.Salt == "": // erased: what it said is not known
 			trimmed = gone
+		case err != nil: // changed: it says nothing any more
+			trimmed = 0
+		default:
+			trimmed = said.Through
 		}
-		return err
+		return nil
 	}); err != nil {
 		return err
 	}

@@ -123,3 +123,21 @@ func TestTrimmedLogCutShort(t *testing.T) {
 		wantProblems(t, check(t, s), proof.PortalTrimmed)
 	})
 }
+
+// TestTrimmedLogTampered: an entry about removed ones that cannot be read is told of, and does not end the check.
+func TestTrimmedLogTampered(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		s := shop.New(t, target)
+		s.Clock.Advance(time.Hour)
+		must.NoError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error {
+			_, err := tx.TrimPortalLog(s.Account.ID, s.Clock.Now(), s.Clock.Now(), 1)
+			return err
+		}))
+		wantProblems(t, check(t, s))
+		for _, metadata := range []string{`no JSON`, `{"through": "1"}`, `{"through": 1, "through": "x"}`} {
+			rawsql.Exec(t, target, "UPDATE portal_events SET metadata = '"+metadata+"' WHERE code = '"+
+				string(audit.LogTrimmed)+"'")
+			wantProblems(t, check(t, s), proof.PortalHash, proof.PortalTrimmed)
+		}
+	})
+}

@@ -21,9 +21,11 @@ type Aged struct {
 }
 
 // What is deleted by its age without more ado. Versions of the catalog are kept for as long as they are among the last.
+// Attempts to sign in that began after a time are those of a clock that was set back.
 var (
 	OldSessions        = Aged{"sessions", "id", "expires_at <= $1", "expires_at"}
 	OldSignInAttempts  = Aged{"sign_in_attempts", "key", "started_at <= $1", "started_at"}
+	LaterAttempts      = Aged{"sign_in_attempts", "key", "started_at > $1", "started_at"}
 	OldDevices         = Aged{"sign_in_devices", "audience, user_id, device_hash", "seen_at <= $1", "seen_at"}
 	OldChallenges      = Aged{"spent_challenges", "challenge_hash", "expires_at <= $1", "expires_at"}
 	OldLinks           = Aged{"links", "id", "(expires_at < $1 OR used_at < $1)", "id"}

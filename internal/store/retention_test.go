@@ -17,9 +17,9 @@ func TestNothingToExpire(t *testing.T) {
 			t.Errorf("unused photos: %t, %v", some, err)
 		}
 		for _, aged := range []store.Aged{
-			store.OldSessions, store.OldSignInAttempts, store.OldDevices, store.OldChallenges, store.OldLinks,
-			store.OldCaptureLinks, store.OldIdempotencyKeys, store.OldFailedMails, store.OldDeliveryLeases, store.OldCatalogs,
-			store.OldCatalogDrafts,
+			store.OldSessions, store.OldSignInAttempts, store.LaterAttempts, store.OldDevices, store.OldChallenges,
+			store.OldLinks, store.OldCaptureLinks, store.OldIdempotencyKeys, store.OldFailedMails, store.OldDeliveryLeases,
+			store.OldCatalogs, store.OldCatalogDrafts,
 		} {
 			if n, err := s.DeleteAged(t.Context(), aged, before, 10); n != 0 || err != nil {
 				t.Errorf("%+v: %d, %v", aged, n, err)

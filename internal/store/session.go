@@ -105,11 +105,12 @@ type SignInWindow struct {
 	Started time.Time
 }
 
-// SignInAttempts returns the running window of a key, if there is one: it began after since.
-func (q Queries) SignInAttempts(ctx context.Context, key string, since time.Time) (SignInWindow, error) {
+// SignInAttempts returns the running window of a key, if there is one: it began after since, and not after now.
+func (q Queries) SignInAttempts(ctx context.Context, key string, now, since time.Time) (SignInWindow, error) {
 	var a SignInWindow
-	err := q.db.Row(ctx, "SELECT attempts, started_at FROM sign_in_attempts WHERE key = $1 AND started_at > $2",
-		[]any{key, column.Micros(since)}, &a.Count, column.Time(&a.Started))
+	err := q.db.Row(ctx, `SELECT attempts, started_at FROM sign_in_attempts
+		WHERE key = $1 AND started_at > $2 AND started_at <= $3`,
+		[]any{key, column.Micros(since), column.Micros(now)}, &a.Count, column.Time(&a.Started))
 	if errors.Is(err, ErrNotFound) {
 		err = nil
 	}

@@ -3,6 +3,7 @@ package certificate_test
 import (
 	"bytes"
 	"image"
+	"image/color"
 	"image/png"
 	"os"
 	"os/exec"
@@ -15,6 +16,8 @@ import (
 	"github.com/makiuchi-d/gozxing"
 	"github.com/makiuchi-d/gozxing/qrcode"
 
+	"github.com/assayhq/assay/internal/demo"
+	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/certificate"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/need"
@@ -69,12 +72,18 @@ func decodeQR(t *testing.T, picture image.Image) string {
 // printedQR returns the corner of the PDF's first sheet that has the QR code.
 func printedQR(t *testing.T, path string) image.Image {
 	t.Helper()
-	const dots, left, top, side = 300, 148, 235, 38 // per inch; millimetres
+	return printed(t, path, 148, 235, 38)
+}
+
+// printed returns a square of the PDF's first sheet. The measures are in millimetres.
+func printed(t *testing.T, path string, left, top, side int) image.Image {
+	t.Helper()
+	const dots = 300 // per inch
 	pixels := func(millimetres int) string { return strconv.Itoa(millimetres * dots * 10 / 254) }
-	corner := filepath.Join(filepath.Dir(path), "corner")
+	square := filepath.Join(filepath.Dir(path), "square")
 	run(t, "pdftoppm", "-png", "-r", strconv.Itoa(dots), "-x", pixels(left), "-y", pixels(top), "-W", pixels(side),
-		"-H", pixels(side), "-singlefile", path, corner)
-	b, err := os.ReadFile(corner + ".png")
+		"-H", pixels(side), "-singlefile", path, square)
+	b, err := os.ReadFile(square + ".png")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,5 +215,58 @@ func TestPDF_AllPhotos(t *testing.T) {
 	holds(t, page, "Kyoto Appraisal 京都鑑定", "1-2 Nakagyo, Kyoto", `src="/issuer-logo"`)
 	if resp, body := w.get(t, "/issuer-logo"); resp.Header.Get("Content-Type") != "image/png" || body != string(logo) {
 		t.Errorf("the logo is %s", resp.Header.Get("Content-Type"))
+	}
+}
+
+// TestPDF_RareCharacters checks that a character for which the PDF has no place, an emoji or a rare kanji, is a mark
+// there, wherever it comes from.
+func TestPDF_RareCharacters(t *testing.T) {
+	w := newWorldOf(t, certificate.Issuer{Name: "Yoshi 𠮷田鑑定", Address: "1-2 Nakagyo 🏯"})
+	_, err := w.Service.ImportCatalog(t.Context(), access.Operator, bytes.ReplaceAll(bytes.ReplaceAll(demo.Catalog,
+		[]byte("name: {en: Prada, ja: プラダ}"), []byte("name: {en: Prada 🎀, ja: プラダ𐀀}")),
+		[]byte("name: {en: Overall picture, ja: 全体写真}"), []byte("name: {en: Front 📷, ja: 正面𠮷}")))
+	must.NoError(t, err)
+	id := w.authentic(t, w.Live, picture(t, 0.3))
+	words := pdfText(t, w, id)
+	holds(t, words, "Yoshi 〓田鑑定", "1-2 Nakagyo 〓", "Prada 〓", "プラダ〓", "Front 〓", "正面〓")
+	holds(t, run(t, "pdfinfo", fetchPDF(t, w, id)), "Yoshi 〓田鑑定")
+	w.revoke(t, id, "Sold twice 😀 by 𠮷野.")
+	holds(t, pdfText(t, w, id), "Sold twice 〓 by 〓野.")
+}
+
+// TestPDF_Logo checks that a logo of every form that is accepted is printed, in its colour.
+func TestPDF_Logo(t *testing.T) {
+	const width, height = 48, 16
+	colour := color.NRGBA{R: 0x80, G: 0x90, B: 0xa0, A: 0xff} // that of DeepPNG
+	jpegOf := func(components ...byte) []byte {
+		j := &pictures.JPEG{Width: width, Height: height} // with an Adobe segment: no luminance
+		for _, c := range components {
+			j.Planes = append(j.Planes, pictures.Plane{
+				Pix: bytes.Repeat([]byte{c}, width*height), Stride: width, Width: width, Height: height, H: 1, V: 1,
+			})
+		}
+		return j.Encode()
+	}
+	for name, file := range map[string][]byte{
+		"Interlaced": pictures.DeepPNG(width, height, true),
+		"Deep":       pictures.DeepPNG(width, height, false),
+		"RGB":        jpegOf(colour.R, colour.G, colour.B),
+		"CMYK":       jpegOf(colour.R, colour.G, colour.B, 0xff), // stored inverted
+	} {
+		t.Run(name, func(t *testing.T) {
+			logo, err := certificate.NewLogo(file)
+			must.NoError(t, err)
+			w := newWorldOf(t, certificate.Issuer{Name: "Kyoto Appraisal", Logo: logo})
+			path := fetchPDF(t, w, w.authentic(t, w.Test, pictures.GrayJPEG(60, 20)))
+			got := color.NRGBAModel.Convert(printed(t, path, 100, 24, 10).At(50, 50)).(color.NRGBA)
+			for _, d := range []int{int(got.R) - int(colour.R), int(got.G) - int(colour.G), int(got.B) - int(colour.B)} {
+				if max(d, -d) > 3 {
+					t.Fatalf("the logo is printed in %v, want %v", got, colour)
+				}
+			}
+			if _, body := w.get(t, "/issuer-logo"); body != string(file) {
+				t.Error("pages show another file")
+			}
+		})
 	}
 }

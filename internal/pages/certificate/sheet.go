@@ -71,7 +71,7 @@ func (s *sheet) draw() ([]byte, error) {
 	p.SetCreationDate(issued)
 	p.SetModificationDate(issued)
 	p.SetTitle(s.messages.T(text.English, "certificate.title")+" "+s.OrderNumber, true)
-	p.SetAuthor(cmp.Or(s.issuer.Name, s.Issuer), true)
+	p.SetAuthor(printable(cmp.Or(s.issuer.Name, s.Issuer)), true)
 	p.SetSubject(s.URL, true)
 	p.SetAutoPageBreak(false, 0)
 	p.SetMargins(sheetMargin, sheetMargin, sheetMargin)
@@ -138,24 +138,29 @@ func (s *sheet) across(words string, c colour, size, y float64) {
 
 // line writes a text at a height, in the middle, as large as it may be and fits, and returns the height below it.
 func (s *sheet) line(words string, size, y float64, c colour, bold bool) float64 {
-	p := s.pdf
 	style := ""
 	if bold {
 		style = "B"
 	}
 	s.fit(style, words, size, sheetInner)
 	s.ink(c)
-	p.SetXY(sheetMargin, y)
-	p.CellFormat(sheetInner, size*0.5, words, "", 0, "CM", false, 0, "")
+	s.pdf.SetXY(sheetMargin, y)
+	s.cell(sheetInner, size*0.5, words, "C")
 	return y + size*0.5
 }
 
 // fit sets the font, smaller than the given size where the words would take more than a width.
 func (s *sheet) fit(style, words string, size, width float64) {
 	s.pdf.SetFont(sheetFont, style, size)
-	if w := s.pdf.GetStringWidth(words); w > width-2 {
+	if w := s.pdf.GetStringWidth(printable(words)); w > width-2 {
 		s.pdf.SetFontSize(size * (width - 2) / w)
 	}
+}
+
+// cell writes words into a box whose upper left corner is set, in the middle of its height; align is L or C. What
+// follows is to the right of it.
+func (s *sheet) cell(width, height float64, words, align string) {
+	s.pdf.CellFormat(width, height, printable(words), "", 0, align+"M", false, 0, "")
 }
 
 // heading is the title, the item and the verdict.
@@ -187,8 +192,8 @@ func (s *sheet) logo(x, y, width, height float64) {
 	l := s.issuer.Logo
 	scale := min(width/float64(l.Width), height/float64(l.Height))
 	w, h := float64(l.Width)*scale, float64(l.Height)*scale
-	options := fpdf.ImageOptions{ImageType: l.Format}
-	s.pdf.RegisterImageOptionsReader("logo", options, bytes.NewReader(l.Content))
+	options := fpdf.ImageOptions{ImageType: l.Paper.Format}
+	s.pdf.RegisterImageOptionsReader("logo", options, bytes.NewReader(l.Paper.Content))
 	s.pdf.ImageOptions("logo", x-w/2, y-h/2, w, h, false, options, 0, "")
 }
 
@@ -262,7 +267,7 @@ func (s *sheet) facts(y float64) float64 {
 		s.factName(row[0], y)
 		s.fit("", row[1], 11, sheetInner-factNames)
 		s.ink(inkColour)
-		s.pdf.CellFormat(sheetInner-factNames, factHeight, row[1], "", 0, "LM", false, 0, "")
+		s.cell(sheetInner-factNames, factHeight, row[1], "L")
 		y += factHeight
 	}
 	if r := s.row.Revoked; r != nil {
@@ -282,7 +287,7 @@ func (s *sheet) factName(key string, y float64) {
 	s.fit("", en+"　"+ja, 9.5, factNames)
 	s.ink(softColour)
 	s.pdf.SetXY(sheetMargin, y)
-	s.pdf.CellFormat(factNames, factHeight, en+"　"+ja, "", 0, "LM", false, 0, "")
+	s.cell(factNames, factHeight, en+"　"+ja, "L")
 }
 
 // reason is the last row of a revoked certificate. Photos that it leaves no room for are on the next sheet.
@@ -293,7 +298,7 @@ func (s *sheet) reason(words string, y float64) float64 {
 	y += (factHeight - size*lineHeight) / 2
 	for _, line := range lines {
 		s.pdf.SetXY(sheetMargin+factNames, y)
-		s.pdf.CellFormat(sheetInner-factNames, size*lineHeight, line, "", 0, "LM", false, 0, "")
+		s.cell(sheetInner-factNames, size*lineHeight, line, "L")
 		y += size * lineHeight
 	}
 	return y + (factHeight-size*lineHeight)/2
@@ -337,7 +342,8 @@ func (s *sheet) proof(more int) {
 		s.fit("", paragraph.words, paragraph.size, width)
 		s.ink(paragraph.c)
 		s.pdf.SetX(sheetMargin)
-		s.pdf.CellFormat(width, 5.4, paragraph.words, "", 2, "LM", false, 0, "")
+		s.cell(width, 5.4, paragraph.words, "L")
+		s.pdf.Ln(-1)
 	}
 	s.pdf.LinkString(sheetMargin, top+11, width, 6, s.URL)
 }

@@ -53,7 +53,7 @@ func (s *sheet) caption(name text.Text, x, y, width float64) {
 	for _, words := range lines {
 		s.fit("", words, captionSize, width)
 		s.pdf.SetXY(x, y)
-		s.pdf.CellFormat(width, captionLine, words, "", 0, "CM", false, 0, "")
+		s.cell(width, captionLine, words, "C")
 		y += captionLine
 	}
 }

@@ -2,6 +2,18 @@ package certificate
 
 import "strings"
 
+// printable returns a text with a mark in place of each character that cannot be in a PDF: the library has room for
+// those up to U+FFFF, and fails on an emoji or a rare kanji. Whatever is measured or written goes through it.
+func printable(words string) string {
+	const last, mark = '\uffff', '〓' // what printers set for a character that they do not have
+	return strings.Map(func(r rune) rune {
+		if r > last {
+			return mark
+		}
+		return r
+	}, words)
+}
+
 // Sizes of a text that may take several lines, from the largest to the smallest that can be read.
 var blockSizes = []float64{11, 9.5, 8, 7, 6.5}
 
@@ -28,7 +40,7 @@ func (s *sheet) block(words string, width, height float64) (lines []string, size
 
 // wrap breaks a text into lines of a width, in the font that is set.
 func (s *sheet) wrap(words string, width float64) (lines []string) {
-	rest := []rune(strings.Join(strings.Fields(words), " "))
+	rest := []rune(strings.Join(strings.Fields(printable(words)), " "))
 	for len(rest) > 0 {
 		n := s.breakAt(rest, width)
 		lines = append(lines, strings.TrimSpace(string(rest[:n])))

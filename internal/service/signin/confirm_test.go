@@ -2,6 +2,7 @@ package signin_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -154,6 +155,50 @@ func TestChangeEmail(t *testing.T) {
 		if err := w.ConfirmEmail(t.Context(), late, origin); !errors.Is(err, signin.LinkUnusable) {
 			t.Errorf("too late: %v", err)
 		}
+	})
+}
+
+// TestChangeEmail_Limits checks that nobody sends mail to any number of strangers by this, not even with a browser that
+// is known.
+func TestChangeEmail_Limits(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		if w.audience == access.Desk {
+			return // administrators make staff
+		}
+		w.reconfigure(t, shop.WithMail)
+		from := func(ip string) access.Origin {
+			here := w.here()
+			here.IP, here.Device = ip, "mine"
+			return here
+		}
+		_, _, err := w.Service.StartSession(t.Context(), w.audience, w.who.ID, from(origin.IP))
+		must.NoError(t, err)
+		ask := func(ip, email string) error {
+			_, err := w.ChangeEmail(t.Context(), w.who, with(password), email, w.session.ID, from(ip))
+			return err
+		}
+		refused := func(what string, err error) {
+			t.Helper()
+			if !errors.Is(err, signin.TooManyLogins) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		for i := range 5 {
+			must.NoError(t, ask(origin.IP, fmt.Sprintf("%d@acme.example", i)))
+		}
+		refused("one person", ask("192.0.2.99", "sixth@acme.example"))
+		w.Clock.Advance(throttleWindow)
+		must.NoError(t, ask(origin.IP, "sixth@acme.example"))
+
+		for i := range 10 {
+			must.NoError(t, w.RequestReset(t.Context(), "full@acme.example", from(fmt.Sprintf("198.51.100.%d", i))))
+		}
+		refused("one mailbox", ask(origin.IP, "full@acme.example"))
+		for i := range 30 {
+			must.NoError(t, w.RequestReset(t.Context(), fmt.Sprintf("%d@reset.example", i), from("203.0.113.1")))
+		}
+		refused("one address", ask("203.0.113.1", "new@acme.example"))
+		must.NoError(t, ask("203.0.113.2", "new@acme.example"))
 	})
 }
 

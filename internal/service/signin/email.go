@@ -33,7 +33,7 @@ func (g *SignIn) ChangeEmail(
 		}
 		return err == nil, err
 	}
-	if _, err := g.resets.begin(ctx, from, address, who.ID); err != nil { // a mailbox is not to be filled by others
+	if err := g.resets.beginMail(ctx, from, address, who.ID); err != nil { // a mailbox is not to be filled by others
 		return false, err
 	}
 	err = g.Store.Update(ctx, func(tx *store.Tx) error {

@@ -16,13 +16,14 @@ import (
 // limits are how many failed attempts are allowed in a window: of one address for one name, of one address for all
 // names, and of all addresses for one name. One address cannot lock a person out who signs in from another: it reaches
 // the limit of the pair first. A browser that the person has signed in with before has a limit of its own and none of
-// these, so that strangers cannot lock it out, however many they are.
-type limits struct{ pair, origin, name, device int }
+// these, so that strangers cannot lock it out, however many they are. person is how many mails somebody who is signed
+// in may have sent to addresses of their choice.
+type limits struct{ pair, origin, name, device, person int }
 
 // Links to choose a new password are limited more strictly: nobody's mailbox is to be filled by others.
 var (
 	signInLimits = limits{pair: 10, origin: 100, name: 100, device: 10}
-	resetLimits  = limits{pair: 5, origin: 30, name: 10, device: 5}
+	resetLimits  = limits{pair: 5, origin: 30, name: 10, person: 5}
 )
 
 // throttleWindow is the length of a window.
@@ -58,7 +59,6 @@ type limited struct {
 // begin counts an attempt in the name of somebody, by whatever name the visitor gave, for names that exist and names
 // that do not alike. userID is who it is, if that is known. It returns TooManyLogins when one of the limits is reached.
 func (t *throttle) begin(ctx context.Context, from access.Origin, name, userID string) (*attempt, error) {
-	a := &attempt{throttle: t}
 	known := false
 	if userID != "" && from.Device != "" {
 		var err error
@@ -66,17 +66,33 @@ func (t *throttle) begin(ctx context.Context, from access.Origin, name, userID s
 			return nil, err
 		}
 	}
-	name = strings.ToLower(name)
 	if known {
-		a.keys = []limited{{t.key("device", from.Device, name), t.limits.device}}
-	} else {
-		origin := ratelimit.OriginOf(from.IP)
-		a.keys = []limited{
-			{t.key("pair", origin, name), t.limits.pair},
-			{t.key("origin", origin), t.limits.origin},
-			{t.key("name", name), t.limits.name},
-		}
+		return t.count(ctx, limited{t.key("device", from.Device, strings.ToLower(name)), t.limits.device})
 	}
+	return t.count(ctx, t.ofStranger(from, name)...)
+}
+
+// beginMail counts a mail that a person has sent to an address of their choice: as that of any stranger, however well
+// their browser is known, and as theirs. It returns TooManyLogins when one of the limits is reached.
+func (t *throttle) beginMail(ctx context.Context, from access.Origin, address, userID string) error {
+	_, err := t.count(ctx, append(t.ofStranger(from, address), limited{t.key("person", userID), t.limits.person})...)
+	return err
+}
+
+// ofStranger is what an attempt from a browser counts for that is not known.
+func (t *throttle) ofStranger(from access.Origin, name string) []limited {
+	name = strings.ToLower(name)
+	origin := ratelimit.OriginOf(from.IP)
+	return []limited{
+		{t.key("pair", origin, name), t.limits.pair},
+		{t.key("origin", origin), t.limits.origin},
+		{t.key("name", name), t.limits.name},
+	}
+}
+
+// count counts an attempt.
+func (t *throttle) count(ctx context.Context, keys ...limited) (*attempt, error) {
+	a := &attempt{throttle: t, keys: keys}
 	if t.Shared != nil {
 		if err := a.countShared(ctx); !errors.Is(err, ratelimit.ErrAway) {
 			return a, err
@@ -106,7 +122,7 @@ func (a *attempt) countStored(ctx context.Context) error {
 	now := a.now()
 	since := now.Add(-throttleWindow)
 	for _, k := range a.keys { // without a lock first: who is over the limit cannot make the database work
-		seen, err := a.Store.SignInAttempts(ctx, k.key, since)
+		seen, err := a.Store.SignInAttempts(ctx, k.key, now, since)
 		if err != nil {
 			return err
 		}
@@ -173,9 +189,16 @@ func (t *throttle) key(parts ...string) string {
 	return t.keyedHash("sign-in attempts", text)
 }
 
-// DeleteOldSignInAttempts removes up to limit windows of attempts that are over, and returns how many.
+// DeleteOldSignInAttempts removes up to limit windows of attempts that are over, and returns how many. One that begins
+// farther ahead than clocks differ is that of a clock which was set back.
 func (s *SessionStore) DeleteOldSignInAttempts(ctx context.Context, limit int) (int, error) {
-	return s.config.Store.DeleteAged(ctx, store.OldSignInAttempts, s.config.now().Add(-throttleWindow), limit)
+	now := s.config.now()
+	n, err := s.config.Store.DeleteAged(ctx, store.OldSignInAttempts, now.Add(-throttleWindow), limit)
+	if err != nil || n == limit {
+		return n, err
+	}
+	ahead, err := s.config.Store.DeleteAged(ctx, store.LaterAttempts, now.Add(throttleWindow), limit-n)
+	return n + ahead, err
 }
 
 // DeleteOldDevices forgets up to limit browsers that nobody has signed in with for a year, and returns how many.

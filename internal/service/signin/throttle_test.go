@@ -116,6 +116,32 @@ func TestThrottle(t *testing.T) {
 				t.Errorf("%d attempts at once, want 10", n)
 			}
 		})
+		fresh(t, "AfterAClockWasSetBack", func(t *testing.T) {
+			const ahead = 48 * time.Hour
+			w.Clock.Advance(ahead)
+			refusedAfter(t, same)
+			must.NoError(t, try("192.0.2.50", "b"))
+			w.Clock.Advance(-ahead)
+			must.NoError(t, try(same(0)))
+			future := func() int {
+				return len(rawsql.Rows(t, w.Target, fmt.Sprintf("SELECT key FROM sign_in_attempts WHERE started_at > %d",
+					w.Clock.Now().UnixMicro())))
+			}
+			if future() == 0 {
+				t.Error("no windows of the future")
+			}
+			_, err := w.Service.DeleteOldSignInAttempts(t.Context(), 10_000)
+			must.NoError(t, err)
+			if n := future(); n != 0 {
+				t.Errorf("%d windows of the future remain", n)
+			}
+			for range 9 { // the window that has begun goes on
+				must.NoError(t, try(same(0)))
+			}
+			if err := try(same(0)); !errors.Is(err, signin.TooManyLogins) {
+				t.Errorf("the window was forgotten: %v", err)
+			}
+		})
 		t.Run("KeepsNoNames", func(t *testing.T) {
 			must.NoError(t, try("192.0.2.77", "my-secret-password"))
 			for _, row := range rawsql.Rows(t, w.Target, "SELECT key FROM sign_in_attempts") {
