@@ -174,7 +174,25 @@ func (s *Service) EraseOrder(ctx context.Context, actor access.Actor, id string,
 	}); err != nil {
 		return nil, err
 	}
+	if err := e.captureLinks(ctx, o.ID); err != nil {
+		return nil, err
+	}
 	return &e.report, e.orders(ctx, []string{o.ID}, (*store.Tx).EraseOrderTexts)
+}
+
+// captureLinks erases the links for photo requests of an order, and the photos that were sent through them and not
+// submitted: no order has them, so their rows go as well.
+func (e *eraser) captureLinks(ctx context.Context, orderID string) error {
+	var gone []photo.Stored
+	if err := e.step(ctx, func(tx *store.Tx, rows store.Erasure) (_ []photo.Stored, err error) {
+		gone, err = tx.EraseCaptureLinks(rows, orderID, e.now())
+		return gone, err
+	}); err != nil {
+		return err
+	}
+	return e.step(ctx, func(tx *store.Tx, _ store.Erasure) ([]photo.Stored, error) {
+		return nil, tx.DropErasedPhotos(gone)
+	})
 }
 
 // EraseAccount closes an account and erases what is known of its users, its photos, what people wrote for its orders,
