@@ -518,3 +518,39 @@ func TestErase_OpenLink(t *testing.T) {
 		}
 	})
 }
+
+// TestErase_Late: what a node still takes for an account that was just closed is erased with it, and a Live order that
+// was among it is told: the desk still needs it.
+func TestErase_Late(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		ctx := t.Context()
+		s := shop.New(t, target)
+		var told []service.Change
+		var late string
+		s.Reconfigure(t, func(c *service.Config) {
+			c.OnChange = func(change service.Change) { told = append(told, change) }
+			c.Wait = func(context.Context, time.Duration) error {
+				if !slices.Contains(told, service.KeyChange) || !slices.Contains(told, service.EndpointChange) {
+					t.Errorf("announced are %q", told)
+				}
+				if late == "" {
+					openLink(t, s, s.Live, service.NewCaptureLink{CategoryCode: "bags", BrandCode: "prada"})
+					late = s.Order(t, s.Live, "")
+				}
+				return nil
+			}
+		})
+		r, err := s.Service.EraseAccount(ctx, access.Operator, s.Account.ID, false)
+		if fault.CodeOf(err) != "orders-open" || r == nil || r.Photos != 1 || r.Rows["capture_links"] != 1 {
+			t.Errorf("with a late order: %+v, %v", r, err)
+		}
+		_, err = s.Service.CancelOrder(ctx, access.System, late, "withdrawn")
+		must.NoError(t, err)
+		_, err = s.Service.EraseAccount(ctx, access.Operator, s.Account.ID, false)
+		must.NoError(t, err)
+		if n := files(t, s); n != 0 {
+			t.Errorf("%d files are left", n)
+		}
+		holds(t, s, "erased")
+	})
+}
