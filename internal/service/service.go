@@ -208,12 +208,12 @@ func (s *Service) CertificateURL(id string) string { return s.publicURL + "/cert
 
 // RotateSecrets seals everything with the current secret key that is sealed with a previous one.
 func (s *Service) RotateSecrets(ctx context.Context) (*keyring.Resealed, error) {
-	return keyring.Rotate(ctx, s.store, s.secrets)
+	return keyring.Rotate(ctx, s.store, s.secrets, s.now())
 }
 
 // UnreadableSecrets calls f for every sealed value that no key opens, with the name of its table and the id of its row.
 func (s *Service) UnreadableSecrets(ctx context.Context, f func(table, id string)) error {
-	return keyring.Unreadable(ctx, s.store, s.secrets, f)
+	return keyring.Unreadable(ctx, s.store, s.secrets, s.now(), f)
 }
 
 // ParseID returns the stored form of an id that a person or program has given, in either case.

@@ -29,7 +29,9 @@ var ErrExists = db.ErrExists
 
 // NothingCommitted reports whether a failure of the database proves that nothing of a transaction is committed: it was
 // not begun, because too many wait, or its writes found the disk full.
-func NothingCommitted(err error) bool { return errors.Is(err, admission.ErrOverloaded) || db.NotWritten(err) }
+func NothingCommitted(err error) bool {
+	return errors.Is(err, admission.ErrOverloaded) || db.NotWritten(err)
+}
 
 // Queries are the reads, outside and inside transactions.
 type Queries struct{ db db.Queries }
