@@ -134,8 +134,9 @@ func erase(ctx context.Context, inv *invocation) error {
 	})
 }
 
+// printErasure tells what was erased, also where it has to be run again because of err.
 func (inv *invocation) printErasure(r *service.ErasureReport, err error) error {
-	if err != nil {
+	if r == nil {
 		return err
 	}
 	verb := "erased"
@@ -146,6 +147,9 @@ func (inv *invocation) printErasure(r *service.ErasureReport, err error) error {
 	for _, k := range r.Stays {
 		fmt.Fprintf(&stays, "stays: %s: %s\n", shown(k.What), shown(k.Why))
 	}
-	return inv.print(r, "%s%s%s texts of %s and %s (%s)\n", countLines(r.Rows), block(stays.String()), verb,
-		count(r.Orders, "order"), count(r.Photos, "photo"), count(r.Bytes, "byte"))
+	if err := inv.print(r, "%s%s%s texts of %s and %s (%s)\n", countLines(r.Rows), block(stays.String()), verb,
+		count(r.Orders, "order"), count(r.Photos, "photo"), count(r.Bytes, "byte")); err != nil {
+		return err
+	}
+	return err
 }

@@ -45,13 +45,25 @@ func (s *Service) requestApproval(ctx context.Context, actor access.Actor, a acc
 		}
 		return s.recordStaffAction(tx, actor, approvalAction(audit.ApprovalRequested, &a))
 	})
-	if errors.Is(err, store.ErrExists) {
-		err = nil // it was asked for already
+	if errors.Is(err, store.ErrExists) { // it was asked for already
+		err = s.stillOpen(ctx, a.ID)
 	}
 	if err := s.afterMail(err); err != nil {
 		return err
 	}
 	return access.ApprovalRequested.With("approval", a.ID)
+}
+
+// stillOpen returns access.ApprovalDecided for a request that nobody can decide any more.
+func (s *Service) stillOpen(ctx context.Context, id string) error {
+	asked, err := s.store.Approval(ctx, id)
+	if err != nil {
+		return err
+	}
+	if status := asked.StatusAt(s.now()); status != access.ApprovalOpen {
+		return access.ApprovalDecided.With("status", string(status))
+	}
+	return nil
 }
 
 // lockAdministrator returns a staff user who is an active administrator while the transaction runs.
@@ -197,6 +209,9 @@ func (s *Service) performApproved(ctx context.Context, tx *store.Tx, by access.A
 	case access.ApproveCredits:
 		_, err := s.grantIn(ctx, tx, by, access.Tenant{AccountID: a.AccountID, Environment: d.Environment}, a.ID, d.Amount,
 			d.Note, a.ID)
+		if errors.Is(err, store.ErrExists) { // it was done without the approval
+			return access.ApprovalDecided.Because(err)
+		}
 		return err
 	case access.ApproveRole:
 		who, err := tx.StaffForUpdate(a.TargetID)

@@ -64,9 +64,7 @@ func (s *Service) GrantCreditsOnce(
 			return cmp.Or(err, store.ErrExists)
 		}
 		if s.needsApproval(actor) && t.Environment == access.Live {
-			alone, err := s.grantedAlone(ctx, tx, actor, t.AccountID)
-			limit := s.limits.FourEyes.Credits
-			if tooMuch = max(amount, -amount) > limit || max(alone+amount, -alone-amount) > limit; tooMuch || err != nil {
+			if tooMuch, err = s.needsSecond(ctx, tx, actor, t.AccountID, id, amount); tooMuch || err != nil {
 				return err
 			}
 		}
@@ -87,6 +85,20 @@ func (s *Service) GrantCreditsOnce(
 		ID: id, Kind: access.ApproveCredits, AccountID: account.ID, TargetID: account.ID, TargetName: account.Name,
 		Deed: access.ApprovedDeed{Environment: t.Environment, Amount: amount, Note: note},
 	})
+}
+
+// needsSecond reports whether a second administrator has to approve a change of a Live balance: it is large, with what
+// the first one has done alone lately, or was when it was asked for under the id, and somebody is to decide.
+func (s *Service) needsSecond(
+	ctx context.Context, tx *store.Tx, actor access.Actor, accountID, id string, amount int64,
+) (bool, error) {
+	alone, err := s.grantedAlone(ctx, tx, actor, accountID)
+	limit := s.limits.FourEyes.Credits
+	if err != nil || max(amount, -amount) > limit || max(alone+amount, -alone-amount) > limit {
+		return true, err
+	}
+	_, err = tx.Approval(ctx, id)
+	return err == nil, orNotFound(err, nil)
 }
 
 // approvalDetail is in the log of what was done after an approval: the id of the request.

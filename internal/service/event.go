@@ -51,19 +51,19 @@ func (s *Service) keptEvents(
 	if events, err = s.store.Events(ctx, keyID, after, limit); err != nil {
 		return nil, 0, err
 	}
-	// Read after the events: what is deleted meanwhile is not passed over in silence.
-	if gone, err = s.store.EventsGone(ctx, keyID); err != nil {
-		return nil, 0, err
-	}
+	var outlasted webhook.Cursor
 	before := s.now().Add(-s.eventAge)
-	if s.eventAge == 0 || len(events) == 0 || !events[0].CreatedAt.Before(before) {
-		return events, gone, nil
+	if s.eventAge != 0 && len(events) > 0 && events[0].CreatedAt.Before(before) {
+		if outlasted, err = s.store.LastEventBefore(ctx, keyID, before); err != nil {
+			return nil, 0, err
+		}
+		if events, err = s.store.Events(ctx, keyID, max(after, outlasted), limit); err != nil {
+			return nil, 0, err
+		}
 	}
-	if gone, err = s.store.LastEventBefore(ctx, keyID, before); err != nil {
-		return nil, 0, err
-	}
-	events, err = s.store.Events(ctx, keyID, max(after, gone), limit)
-	return events, gone, err
+	// Read after the events: what is deleted meanwhile is not passed over in silence.
+	gone, err = s.store.EventsGone(ctx, keyID)
+	return events, max(gone, outlasted), err
 }
 
 // eventOf returns the event that endpoints get when an order has come into its status. The error state sends none.

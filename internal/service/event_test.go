@@ -10,13 +10,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 )
@@ -164,4 +167,34 @@ func compareGolden(t *testing.T, name, got string) {
 	if got != string(want) {
 		t.Errorf("%s:\n%s\nwant\n%s", path, got, want)
 	}
+}
+
+// TestEvents_DeletedMeanwhile: events whose time is over, and that are deleted while they are read, are not passed over
+// in silence.
+func TestEvents_DeletedMeanwhile(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		s := shop.New(t, target)
+		s.Order(t, s.Test, order.MockAuthentic)
+		s.Clock.Advance(2 * time.Hour)
+		s.Order(t, s.Test, order.MockFake)
+		read := func() ([]*webhook.OrderEvent, error) {
+			events, _, err := s.Service.Events(t.Context(), s.Test.Actor(access.Origin{}), new(webhook.Cursor), 10)
+			return events, err
+		}
+		if events, err := read(); len(events) != 2 || err != nil {
+			t.Fatalf("%d events, %v", len(events), err)
+		}
+		s.Reconfigure(t, func(c *service.Config) {
+			c.EventAge = time.Hour
+			c.Now = func() time.Time { // which is asked when the events are read, and before it is known which are over
+				rawsql.Exec(t, target, "DELETE FROM events WHERE seq = 1")
+				rawsql.Exec(t, target, "UPDATE api_keys SET events_gone = 1 WHERE id = '"+s.Test.ID+"'")
+				return s.Clock.Now()
+			}
+		})
+		rawsql.Exec(t, target, "UPDATE api_keys SET events_gone = 0")
+		if events, err := read(); fault.CodeOf(err) != fault.CodeOf(webhook.CursorExpired(0)) {
+			t.Errorf("%d events, %v", len(events), err)
+		}
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/webhook"
@@ -63,7 +64,7 @@ func sealedWith(t *testing.T, target, prefix string) (places []string) {
 
 func TestRotateSecrets(t *testing.T) {
 	storetest.EachTarget(t, func(t *testing.T, target string) {
-		s := shop.New(t, target, shop.WithMail)
+		s := shop.New(t, target, shop.WithMail, func(c *service.Config) { c.SecretOverlap = time.Hour })
 		ctx := t.Context()
 		sealEverything(t, s)
 		const fresh = "the secret key that replaces the other"
@@ -156,6 +157,48 @@ func TestRotateSecrets(t *testing.T) {
 			must.NoError(t, err)
 			expect.Equal(t, "resealed", r.Resealed, 0)
 		})
+	})
+}
+
+// TestRotateSecrets_Ended: the previous secret of an endpoint, with which nothing is signed any more, needs no key, and
+// is forgotten.
+func TestRotateSecrets_Ended(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		ctx := t.Context()
+		s := shop.New(t, target, func(c *service.Config) { c.SecretOverlap = time.Hour })
+		e := endpoint(t, s, s.Test, "hook", webhook.OrderOutcome)
+		_, _, err := s.Service.RotateSecret(ctx, s.Test.Actor(access.Origin{}), e.ID)
+		must.NoError(t, err)
+		rotated := s.Clock.Now()
+		rawsql.Exec(t, target, "UPDATE webhook_endpoints SET sealed_previous = 'v2:00000000:AAAA'")
+		remaining := func() (n int) {
+			t.Helper()
+			r, err := s.Service.RotateSecrets(ctx)
+			must.NoError(t, err)
+			must.NoError(t, s.Service.UnreadableSecrets(ctx, func(string, string) { n++ }))
+			expect.Equal(t, "remaining", r.Remaining, n)
+			return n
+		}
+		expect.Equal(t, "remaining while it is valid", remaining(), 1)
+		s.Clock.Advance(time.Hour)
+		expect.Equal(t, "remaining after its end", remaining(), 0)
+
+		forget := func(want int) {
+			t.Helper()
+			n, err := s.Service.ForgetEndedSecrets(ctx, 10)
+			must.NoError(t, err)
+			expect.Equal(t, "forgotten", n, want)
+		}
+		s.Clock.Advance(24 * time.Hour)
+		forget(0)
+		s.Clock.Advance(time.Second)
+		forget(1)
+		forget(0)
+		e, err = s.Store.Endpoint(ctx, e.ID)
+		must.NoError(t, err)
+		if r := e.Rotation; r == nil || r.SealedPrevious != "" || !r.At.Equal(rotated) {
+			t.Errorf("the rotation is %+v", r)
+		}
 	})
 }
 

@@ -58,12 +58,17 @@ var (
 // OrdersOpen is the refusal to erase what the desk still works on.
 func OrdersOpen(n int) *fault.Error {
 	return fault.New(fault.Conflict, "orders-open",
-		"Live orders that have not ended cannot be erased: cancel them or wait for their end.").With("orders", n)
+		"Live orders that have not ended cannot be erased: cancel them or wait for their end, then erase again.").
+		With("orders", n)
 }
 
 const (
 	eraseBatch = 50  // orders, photos or entries
 	eraseRows  = 200 // of a table in which there may be many
+
+	// closingTime is how long it takes until no node knows a key, a session or an endpoint of a closed account any more,
+	// and what it had begun has ended: what nodes know of them without a look at the database is half a second old.
+	closingTime = time.Second
 )
 
 // errDryRun takes back what a dry run has counted.
@@ -174,11 +179,33 @@ func (s *Service) EraseOrder(ctx context.Context, actor access.Actor, id string,
 	}); err != nil {
 		return nil, err
 	}
-	return &e.report, e.orders(ctx, []string{o.ID}, (*store.Tx).EraseOrderTexts)
+	if err := e.captureLinks(ctx, o.ID); err != nil {
+		return nil, err
+	}
+	if err := e.orders(ctx, []string{o.ID}, (*store.Tx).EraseOrderTexts); err != nil {
+		return nil, err
+	}
+	return &e.report, nil
+}
+
+// captureLinks erases the links for photo requests of an order, and the photos that were sent through them and not
+// submitted: no order has them, so their rows go as well.
+func (e *eraser) captureLinks(ctx context.Context, orderID string) error {
+	var gone []photo.Stored
+	if err := e.step(ctx, func(tx *store.Tx, rows store.Erasure) (_ []photo.Stored, err error) {
+		gone, err = tx.EraseCaptureLinks(rows, orderID, e.now())
+		return gone, err
+	}); err != nil {
+		return err
+	}
+	return e.step(ctx, func(tx *store.Tx, _ store.Erasure) ([]photo.Stored, error) {
+		return nil, tx.DropErasedPhotos(gone)
+	})
 }
 
 // EraseAccount closes an account and erases what is known of its users, its photos, what people wrote for its orders,
-// and what the logs say of people. What is interrupted is run again.
+// and what the logs say of people. What is interrupted is run again. So is one that returns its report with OrdersOpen:
+// Live orders came in while the account was closed.
 func (s *Service) EraseAccount(
 	ctx context.Context, actor access.Actor, accountID string, dry bool,
 ) (*ErasureReport, error) {
@@ -187,6 +214,9 @@ func (s *Service) EraseAccount(
 	}
 	e := s.eraser(accountID, dry, keptOfAccount)
 	if err := e.account(ctx, actor); err != nil {
+		return nil, err
+	}
+	if err := e.awaitClosed(ctx); err != nil {
 		return nil, err
 	}
 	if err := e.accountRows(ctx); err != nil {
@@ -221,7 +251,31 @@ func (s *Service) EraseAccount(
 			return nil, err
 		}
 	}
-	return &e.report, errors.Join(e.log(ctx, audit.AuditLog), e.log(ctx, audit.PortalLog))
+	if err := errors.Join(e.log(ctx, audit.AuditLog), e.log(ctx, audit.PortalLog)); err != nil {
+		return nil, err
+	}
+	open, err := s.store.LiveOpenOrders(ctx, accountID)
+	if err == nil && len(open) > 0 {
+		err = OrdersOpen(len(open))
+	}
+	return &e.report, err
+}
+
+// awaitClosed has all nodes look again at the keys, sessions and endpoints of the account, which is closed, and waits
+// until none takes requests for it any more. What was made of them meanwhile is erased as well.
+func (e *eraser) awaitClosed(ctx context.Context) error {
+	if e.report.DryRun {
+		return nil
+	}
+	e.ForgetSessions()
+	e.keysChanged(nil)
+	e.onChange(EndpointChange)
+	if err := e.wait(ctx, closingTime); err != nil {
+		return err
+	}
+	return e.step(ctx, func(tx *store.Tx, rows store.Erasure) ([]photo.Stored, error) {
+		return nil, tx.EraseAccount(rows, e.report.AccountID, e.now())
+	})
 }
 
 // account erases what is known of the account itself, and its agreed prices: again where the catalog has changed since

@@ -19,6 +19,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/requestlog"
 	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/proof"
 	"github.com/assayhq/assay/internal/service"
@@ -467,5 +468,89 @@ func TestErase_Unused(t *testing.T) {
 			t.Errorf("%d files are left", n)
 		}
 		holds(t, s, "after housekeeping")
+	})
+}
+
+// openLink makes a capture link and sends a photo through it, which is not submitted.
+func openLink(t *testing.T, s *shop.Shop, k *access.Key, n service.NewCaptureLink) {
+	t.Helper()
+	_, address, err := s.Service.CreateCaptureLink(t.Context(), k.Actor(access.Origin{}), n)
+	must.NoError(t, err)
+	_, token, _ := strings.Cut(address, "/capture/")
+	c, err := s.Service.OpenCapture(t.Context(), token)
+	must.NoError(t, err)
+	must.NoError(t, upload(t, s, func(u media.Upload) error {
+		return s.Service.AddCapturePhoto(t.Context(), c, "a-photo-of-a-page", c.Wanted[0].Code, u)
+	}))
+}
+
+// TestErase_OpenLink: a photo that was sent through a capture link and not submitted is erased with the order or the
+// account of the link.
+func TestErase_OpenLink(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		ctx := t.Context()
+		s := shop.New(t, target)
+		asked := s.Order(t, s.Test, order.MockUpdatePhotos)
+		openLink(t, s, s.Test, service.NewCaptureLink{OrderID: asked})
+		openLink(t, s, s.Live, service.NewCaptureLink{CategoryCode: "bags", BrandCode: "prada"})
+		erase := func(erase func(dry bool) (*service.ErasureReport, error), photos int64, left int) {
+			t.Helper()
+			dry, err := erase(true)
+			must.NoError(t, err)
+			r, err := erase(false)
+			must.NoError(t, err)
+			if dry.Photos != photos || r.Photos != photos || r.Bytes != dry.Bytes || !maps.Equal(dry.Rows, r.Rows) {
+				t.Errorf("want %d photos; the report is %+v, of the dry run %+v", photos, r, dry)
+			}
+			if n := files(t, s); n != left {
+				t.Errorf("%d files are left, want %d", n, left)
+			}
+			holds(t, s, "erased")
+		}
+		erase(func(dry bool) (*service.ErasureReport, error) {
+			return s.Service.EraseOrder(ctx, access.Operator, asked, dry)
+		}, 2, 1)
+		erase(func(dry bool) (*service.ErasureReport, error) {
+			return s.Service.EraseAccount(ctx, access.Operator, s.Account.ID, dry)
+		}, 1, 0)
+		if rows := rawsql.Rows(t, target, "SELECT name FROM photos WHERE erased_at IS NULL OR used = 0"); len(rows) != 0 {
+			t.Errorf("rows of photos without an order are left: %v", rows)
+		}
+	})
+}
+
+// TestErase_Late: what a node still takes for an account that was just closed is erased with it, and a Live order that
+// was among it is told: the desk still needs it.
+func TestErase_Late(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		ctx := t.Context()
+		s := shop.New(t, target)
+		var told []service.Change
+		var late string
+		s.Reconfigure(t, func(c *service.Config) {
+			c.OnChange = func(change service.Change) { told = append(told, change) }
+			c.Wait = func(context.Context, time.Duration) error {
+				if !slices.Contains(told, service.KeyChange) || !slices.Contains(told, service.EndpointChange) {
+					t.Errorf("announced are %q", told)
+				}
+				if late == "" {
+					openLink(t, s, s.Live, service.NewCaptureLink{CategoryCode: "bags", BrandCode: "prada"})
+					late = s.Order(t, s.Live, "")
+				}
+				return nil
+			}
+		})
+		r, err := s.Service.EraseAccount(ctx, access.Operator, s.Account.ID, false)
+		if fault.CodeOf(err) != "orders-open" || r == nil || r.Photos != 1 || r.Rows["capture_links"] != 1 {
+			t.Errorf("with a late order: %+v, %v", r, err)
+		}
+		_, err = s.Service.CancelOrder(ctx, access.System, late, "withdrawn")
+		must.NoError(t, err)
+		_, err = s.Service.EraseAccount(ctx, access.Operator, s.Account.ID, false)
+		must.NoError(t, err)
+		if n := files(t, s); n != 0 {
+			t.Errorf("%d files are left", n)
+		}
+		holds(t, s, "erased")
 	})
 }

@@ -77,7 +77,7 @@ func (s *Service) storePhotos(
 func refused(err error) bool {
 	kind := fault.KindOf(err)
 	return kind != fault.Internal && kind != fault.Unavailable || errors.Is(err, errPhotoExists) ||
-		errors.Is(err, store.ErrOverloaded)
+		store.NothingCommitted(err)
 }
 
 // checkStorage refuses an upload with which the photos of an account would take more than they may.

@@ -12,6 +12,7 @@ import (
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
 	"github.com/assayhq/assay/internal/testkit/pictures"
+	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 	"github.com/assayhq/assay/internal/testkit/wire"
@@ -94,5 +95,29 @@ func TestAddCapturePhoto_AnswerLost(t *testing.T) {
 	must.NoError(t, add(c)) // whose page has not heard of it yet
 	if n := files(t, s); n != 1 {
 		t.Errorf("%d files are left of one photo", n)
+	}
+}
+
+// TestStorePhotos_DiskFull: an upload that the database has no room for leaves no file.
+func TestStorePhotos_DiskFull(t *testing.T) {
+	target := storetest.SQLite(t)
+	s := shop.New(t, target)
+	// SQLite says of a table without further row numbers what it says of a full disk.
+	for _, text := range []string{
+		"CREATE TABLE no_room (id INTEGER PRIMARY KEY AUTOINCREMENT, v TEXT)",
+		"INSERT INTO no_room (id, v) VALUES (9223372036854775807, '')",
+		"CREATE TRIGGER fill AFTER INSERT ON photos BEGIN INSERT INTO no_room (v) VALUES (''); END",
+	} {
+		rawsql.Exec(t, target, text)
+	}
+	err := upload(t, s, func(u media.Upload) error {
+		_, err := s.Service.StorePhotos(t.Context(), s.Live.Actor(access.Origin{}), []media.Upload{u})
+		return err
+	})
+	if fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "full") {
+		t.Errorf("no room: %v", err)
+	}
+	if n := files(t, s); n != 0 {
+		t.Errorf("%d files are left", n)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/netguard"
 	"github.com/assayhq/assay/internal/openid"
+	"github.com/assayhq/assay/internal/pause"
 	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/service/keyring"
 	"github.com/assayhq/assay/internal/service/retention"
@@ -36,6 +37,7 @@ type Config struct {
 	Secrets   *secret.Box
 	Guard     *netguard.Guard // checks the hosts of webhook endpoints
 	Now       func() time.Time
+	Wait      func(context.Context, time.Duration) error // nil: pause.For
 	MediaURLs photo.URLs
 	PublicURL string // where people open certificates; without a trailing slash
 	Log       *slog.Logger
@@ -115,6 +117,7 @@ type Service struct {
 	secrets       *secret.Box
 	guard         *netguard.Guard
 	clock         func() time.Time
+	wait          func(context.Context, time.Duration) error
 	mediaURLs     photo.URLs
 	publicURL     string
 	log           *slog.Logger
@@ -147,9 +150,12 @@ func New(c Config) *Service {
 	if c.OnChange == nil {
 		c.OnChange = func(Change) {}
 	}
+	if c.Wait == nil {
+		c.Wait = pause.For
+	}
 	s := &Service{
-		store: c.Store, media: c.Media, secrets: c.Secrets, guard: c.Guard, clock: c.Now, log: c.Log, limits: c.Limits,
-		mediaURLs: c.MediaURLs, publicURL: strings.TrimSuffix(c.PublicURL, "/"),
+		store: c.Store, media: c.Media, secrets: c.Secrets, guard: c.Guard, clock: c.Now, wait: c.Wait,
+		log: c.Log, limits: c.Limits, mediaURLs: c.MediaURLs, publicURL: strings.TrimSuffix(c.PublicURL, "/"),
 		testDelay: c.TestEventDelay, secretOverlap: c.SecretOverlap, eventAge: c.EventAge,
 		onDeliveries: c.OnDeliveries, onPhotos: c.OnPhotos, onMail: c.OnMail, onChange: c.OnChange,
 		signers:  newSigners(c.Secrets),
@@ -202,12 +208,12 @@ func (s *Service) CertificateURL(id string) string { return s.publicURL + "/cert
 
 // RotateSecrets seals everything with the current secret key that is sealed with a previous one.
 func (s *Service) RotateSecrets(ctx context.Context) (*keyring.Resealed, error) {
-	return keyring.Rotate(ctx, s.store, s.secrets)
+	return keyring.Rotate(ctx, s.store, s.secrets, s.now())
 }
 
 // UnreadableSecrets calls f for every sealed value that no key opens, with the name of its table and the id of its row.
 func (s *Service) UnreadableSecrets(ctx context.Context, f func(table, id string)) error {
-	return keyring.Unreadable(ctx, s.store, s.secrets, f)
+	return keyring.Unreadable(ctx, s.store, s.secrets, s.now(), f)
 }
 
 // ParseID returns the stored form of an id that a person or program has given, in either case.

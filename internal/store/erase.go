@@ -62,10 +62,8 @@ var eraseOfOrder = [][2]string{
 	{"external_ids", "UPDATE orders SET external_id = NULL WHERE id = $1 AND external_id IS NOT NULL"},
 }
 
-// eraseBesideOrder is what is deleted besides, unless it goes with the account: links, and copies of what the order's
-// row says.
+// eraseBesideOrder is what is deleted besides, unless it goes with the account: copies of what the order's row says.
 var eraseBesideOrder = [][2]string{
-	{"capture_links", "DELETE FROM capture_links WHERE order_id = $1"},
 	{"events", `DELETE FROM events WHERE order_id = $1
 		AND api_key_id = (SELECT api_key_id FROM orders WHERE id = $1)`},
 	{"idempotency_keys", `DELETE FROM idempotency_keys
@@ -219,6 +217,9 @@ func (t *Tx) EraseAccount(e Erasure, accountID string, at time.Time) error {
 		t.exec("UPDATE api_keys SET revoked_at = $2 WHERE account_id = $1 AND revoked_at IS NULL", accountID,
 			column.Micros(at)),
 	); err != nil {
+		return err
+	}
+	if _, err := t.releaseUnsubmitted("account_id = $1", accountID); err != nil {
 		return err
 	}
 	return t.erase(e, eraseOfAccount, accountID)

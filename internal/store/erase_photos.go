@@ -204,13 +204,48 @@ func (t *Tx) EraseUnusedPhotosOf(accountID string, limit int, at time.Time) ([]p
 	return append(erased, before...), t.countPhotos(erased, -1)
 }
 
-// UnusedPhotosOf returns the photos of an account that no order has.
+// photosOfUnsubmitted begins the names of the photos that were sent through links that were not submitted: they are in
+// use, but no order can have them.
+const photosOfUnsubmitted = "SELECT p.name FROM capture_links AS l JOIN capture_photos AS p ON p.link_id = l.id" +
+	" WHERE l.submitted_at IS NULL AND "
+
+// releaseUnsubmitted marks the photos of those of the links as unused that were not submitted, and returns their names.
+// The links are locked before: none gets another photo, or is submitted, until the transaction has deleted them.
+func (t *Tx) releaseUnsubmitted(links, id string) ([]string, error) {
+	if lock := t.db.Dialect.ForUpdate; lock != "" {
+		if err := t.exec("SELECT id FROM capture_links WHERE submitted_at IS NULL AND "+links+" ORDER BY id"+lock,
+			id); err != nil {
+			return nil, err
+		}
+	}
+	names, err := db.Column[string](t.Context(), t.db.Queries, photosOfUnsubmitted+links, id)
+	if err != nil {
+		return nil, err
+	}
+	return names, t.ReleasePhotos(names, nil)
+}
+
+// EraseCaptureLinks deletes the links for photo requests of an order, and marks the photos as erased that were sent
+// through them and not submitted. It returns these. Their rows go after their files, with DropErasedPhotos.
+func (t *Tx) EraseCaptureLinks(e Erasure, orderID string, at time.Time) ([]photo.Stored, error) {
+	names, err := t.releaseUnsubmitted("order_id = $1", orderID)
+	if err != nil {
+		return nil, err
+	}
+	n, err := t.db.Exec("DELETE FROM capture_links WHERE order_id = $1", orderID)
+	if err := e.add("capture_links", n, err); err != nil {
+		return nil, err
+	}
+	return t.ErasePhotos(names, at)
+}
+
+// UnusedPhotosOf returns the photos of an account that no order has, with those of its links that were not submitted.
 func (q Queries) UnusedPhotosOf(ctx context.Context, accountID string) ([]photo.Stored, error) {
 	return db.Collect(ctx, q.db, func(scan db.Scanner) (p photo.Stored, err error) {
 		err = scan(&p.Name, &p.AccountID, &p.Environment, &p.Bytes, &p.Erased)
 		return p, err
 	}, `SELECT name, account_id, environment, bytes, erased_at IS NOT NULL FROM photos
-		WHERE account_id = $1 AND used = 0`, accountID)
+		WHERE account_id = $1 AND (used = 0 OR name IN (`+photosOfUnsubmitted+"account_id = $1))", accountID)
 }
 
 // DropErasedPhotos removes the rows of erased photos that no order has.

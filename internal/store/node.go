@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -180,16 +181,24 @@ func (t *Tx) InsertSealedKey(label, sealed string, at time.Time) error {
 }
 
 // SealedColumn is a column whose values are sealed with the secret key.
-type SealedColumn struct{ table, id, sealed string }
+type SealedColumn struct {
+	table, id, sealed string
+	used              string // a condition: values that are not in use any more count for nothing
+}
 
 // The columns with sealed values: TestEverythingSealedIsListed checks that there are no others.
 var (
-	KeptKeys        = SealedColumn{"sealed_keys", "id", "sealed"}
-	EndpointSecrets = SealedColumn{"webhook_endpoints", "id", "sealed_secret"}
-	PreviousSecrets = SealedColumn{"webhook_endpoints", "id", "sealed_previous"}
-	FactorSecrets   = SealedColumn{"totp", "user_id", "sealed_secret"}
-	MailContents    = SealedColumn{"mails", "id", "sealed"}
+	KeptKeys        = SealedColumn{"sealed_keys", "id", "sealed", ""}
+	EndpointSecrets = SealedColumn{"webhook_endpoints", "id", "sealed_secret", ""}
+	FactorSecrets   = SealedColumn{"totp", "user_id", "sealed_secret", ""}
+	MailContents    = SealedColumn{"mails", "id", "sealed", ""}
 )
+
+// PreviousSecrets is the column of the secrets that endpoints had before, as far as they are valid at a time.
+func PreviousSecrets(at time.Time) SealedColumn {
+	until := strconv.FormatInt(column.Micros(at), 10)
+	return SealedColumn{"webhook_endpoints", "id", "sealed_previous", " AND previous_until > " + until}
+}
 
 // String names the column for people.
 func (c SealedColumn) String() string { return c.table }
@@ -209,7 +218,7 @@ func (q Queries) SealedAfter(
 		err = scan(&v.ID, &v.Sealed)
 		return v, err
 	}, "SELECT "+c.id+", "+c.sealed+" FROM "+c.table+" WHERE "+c.id+" > $1 AND "+c.sealed+" <> ''"+
-		" AND "+c.sealed+" NOT LIKE $2 ORDER BY "+c.id+" LIMIT $3", id, prefix+"%", limit)
+		" AND "+c.sealed+" NOT LIKE $2"+c.used+" ORDER BY "+c.id+" LIMIT $3", id, prefix+"%", limit)
 }
 
 // CountSealed returns how many values SealedAfter would return one after the other.
@@ -218,7 +227,7 @@ func (q Queries) CountSealed(ctx context.Context, c SealedColumn, prefix string)
 		prefix = " "
 	}
 	return db.Value[int64](ctx, q.db,
-		"SELECT COUNT(*) FROM "+c.table+" WHERE "+c.sealed+" <> '' AND "+c.sealed+" NOT LIKE $1", prefix+"%")
+		"SELECT COUNT(*) FROM "+c.table+" WHERE "+c.sealed+" <> '' AND "+c.sealed+" NOT LIKE $1"+c.used, prefix+"%")
 }
 
 // Reseal replaces a sealed value, or returns ErrNotFound where it has changed meanwhile.

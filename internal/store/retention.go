@@ -58,6 +58,21 @@ func (s *Store) DeleteAged(ctx context.Context, a Aged, by time.Time, limit int)
 	return n, err
 }
 
+const endedSecrets = "FROM webhook_endpoints WHERE previous_until < $1 AND sealed_previous <> ''"
+
+// HasEndedSecrets reports whether previous secrets of endpoints are kept that were not valid any more at a time.
+func (q Queries) HasEndedSecrets(ctx context.Context, by time.Time) (bool, error) {
+	return q.db.Exists(ctx, endedSecrets, column.Micros(by))
+}
+
+// ForgetEndedSecrets forgets up to limit previous secrets of endpoints that were not valid any more at a time, and
+// returns how many. When the secret was rotated stays known.
+func (t *Tx) ForgetEndedSecrets(by time.Time, limit int) (int, error) {
+	n, err := t.db.Exec("UPDATE webhook_endpoints SET sealed_previous = '' WHERE id IN (SELECT id "+endedSecrets+
+		" ORDER BY id LIMIT $2"+t.db.Dialect.SkipLocked+")", column.Micros(by), limit)
+	return int(n), err
+}
+
 // deliveryAge is a delivery with what decides whether it is still needed.
 type deliveryAge struct {
 	id        string

@@ -27,8 +27,11 @@ var ErrNotFound = db.ErrNotFound
 // ErrExists is returned by writes that would violate a UNIQUE constraint.
 var ErrExists = db.ErrExists
 
-// ErrOverloaded is the cause of the refusal of a transaction that was not begun, because too many wait.
-var ErrOverloaded = admission.ErrOverloaded
+// NothingCommitted reports whether a failure of the database proves that nothing of a transaction is committed: it was
+// not begun, because too many wait, or its writes found the disk full.
+func NothingCommitted(err error) bool {
+	return errors.Is(err, admission.ErrOverloaded) || db.NotWritten(err)
+}
 
 // Queries are the reads, outside and inside transactions.
 type Queries struct{ db db.Queries }

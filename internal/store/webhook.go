@@ -70,7 +70,7 @@ func (q Queries) endpoints(ctx context.Context, text string, args ...any) ([]*we
 		if oauth.TokenURL != "" {
 			e.OAuth = &oauth
 		}
-		if rotation.SealedPrevious != "" {
+		if !rotation.At.IsZero() {
 			e.Rotation = &rotation
 		}
 		return e, err

@@ -191,7 +191,7 @@ func (a *Admin) renderCredits(
 ) error {
 	v := creditsView{
 		accountHead: head, Environment: head.tenant.Environment, Form: form, Pager: ui.NewPager(r, listLimit),
-		Once: cmp.Or(form.Get("once"), uuid.NewString()),
+		Once: cmp.Or(form.Get("once"), newOnce()),
 	}
 	entries, totals, err := a.Service.Ledger(r.Context(), actorOf(who), head.tenant, v.Pager.Page, v.Pager.Limit)
 	if err != nil {
@@ -218,6 +218,9 @@ func (a *Admin) grantCredits(w http.ResponseWriter, r *http.Request, who *visito
 	} else if err := a.pages.Refuse(form, err); err != nil {
 		return err
 	}
+	if fault.CodeOf(err) == access.ApprovalDecided.Code {
+		form.Set("once", "") // what was asked for is over: sent again, it is asked for anew
+	}
 	if !form.OK() {
 		return a.renderCredits(w, r, who, head, form)
 	}
@@ -225,13 +228,20 @@ func (a *Admin) grantCredits(w http.ResponseWriter, r *http.Request, who *visito
 	return a.Site.Redirect(w, r, back, ui.Done("admin.credits.granted", "balance", balance))
 }
 
-// onceID returns an id that is the same for the same form with the same content, however often it is sent.
+// newOnce returns a fresh id for a form: of version 7, as those of all rows.
+func newOnce() string { return uuid.Must(uuid.NewV7()).String() }
+
+// onceID returns an id that is the same for the same form with the same content, however often it is sent. It has the
+// time of the form's.
 func onceID(form string, content ...string) string {
 	id, err := uuid.Parse(form)
-	if err != nil {
-		return uuid.NewString()
+	if err != nil || id.Version() != 7 {
+		return newOnce()
 	}
-	return uuid.NewSHA1(id, []byte(strings.Join(content, "\n"))).String()
+	once := uuid.NewSHA1(id, []byte(strings.Join(content, "\n")))
+	copy(once[:6], id[:6])
+	once[6] = 0x70 | once[6]&0x0f
+	return once.String()
 }
 
 type ordersView struct {

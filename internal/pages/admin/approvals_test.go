@@ -103,6 +103,14 @@ func TestFourEyes(t *testing.T) {
 				t.Error("approved twice")
 			}
 		})
+		t.Run("SentAgainAfterARefusal", func(t *testing.T) {
+			const id = "0199c3a9-52d0-7f3b-8c1e-2f6d9a7b4c31"
+			form := []string{"amount", "102", "note", "again"}
+			aoi.Submit(credits, append(form, "once", id)...).Want(t, http.StatusOK, "Nothing is changed yet")
+			jun.Submit(request(t, aoi)+"/refuse").Want(t, http.StatusOK, "Refused: ")
+			aoi.Post(credits, append(form, "once", id)...).
+				Want(t, http.StatusUnprocessableEntity, "decided already").Lacks(t, id)
+		})
 		t.Run("ManySmallOnes", func(t *testing.T) { // are a large one, also at the same moment
 			nextDay() // those of before are over
 			was := balance()

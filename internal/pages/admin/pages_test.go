@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/assayhq/assay/internal/demo"
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
@@ -20,6 +22,7 @@ import (
 	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pagetest"
+	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/shop"
 )
 
@@ -211,6 +214,11 @@ func TestCredits(t *testing.T) {
 	}
 	v.Follow(v.Post(live, append(once, "amount", "-7", "note", "back and changed")...)).Want(t, http.StatusOK, "2,000")
 	v.Get(live).Want(t, http.StatusOK, `<input type="hidden" name="once" value="`)
+	for _, row := range rawsql.Rows(t, w.Target, "SELECT id FROM ledger_entries") {
+		if id := uuid.MustParse(row[0]); id.Version() != 7 { // the newest of them tells whether the clock is right
+			t.Errorf("an entry has the id %s", id)
+		}
+	}
 	for amount, words := range map[string]string{
 		"-2001": "would become negative", "0": "out of range", "x": "out of range", "9999999999999999": "out of range",
 	} {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/secret"
@@ -12,16 +13,23 @@ import (
 	"github.com/assayhq/assay/internal/store"
 )
 
-// sealedPlaces are all columns with sealed values, and what each value is bound to, by the id of its row.
-var sealedPlaces = []struct {
+// sealedPlace is a column with sealed values, and what each value is bound to, by the id of its row.
+type sealedPlace struct {
 	column  store.SealedColumn
 	context func(id string) string
-}{
-	{store.KeptKeys, keyContext},
-	{store.EndpointSecrets, func(id string) string { return id }},
-	{store.PreviousSecrets, func(id string) string { return id }},
-	{store.FactorSecrets, signin.TOTPContext},
-	{store.MailContents, MailContext},
+}
+
+// sealedPlaces are all of them. The previous secret of an endpoint counts for as long as something is signed with it:
+// one that has ended may be sealed with a key that was given up since.
+func sealedPlaces(now time.Time) []sealedPlace {
+	itself := func(id string) string { return id }
+	return []sealedPlace{
+		{store.KeptKeys, keyContext},
+		{store.EndpointSecrets, itself},
+		{store.PreviousSecrets(now), itself},
+		{store.FactorSecrets, signin.TOTPContext},
+		{store.MailContents, MailContext},
+	}
 }
 
 // MailContext is what the sealed content of a mail is bound to.
@@ -29,8 +37,9 @@ func MailContext(id string) string { return "mail " + id }
 
 // values are the sealed values of a database.
 type values struct {
-	db  *store.Store
-	box *secret.Box
+	db     *store.Store
+	box    *secret.Box
+	places []sealedPlace
 }
 
 // Resealed is what a rotation of the secret key has done.
@@ -44,8 +53,8 @@ const resealBatch = 100
 
 // Rotate seals everything with the current secret key that is sealed with a previous one. Servers may run
 // meanwhile, with both keys; when it is interrupted it goes on where it was.
-func Rotate(ctx context.Context, db *store.Store, box *secret.Box) (*Resealed, error) {
-	r, v := new(Resealed), &values{db, box}
+func Rotate(ctx context.Context, db *store.Store, box *secret.Box, now time.Time) (*Resealed, error) {
+	r, v := new(Resealed), &values{db, box, sealedPlaces(now)}
 	done, err := v.begin(ctx, "secrets to seal", box.Prefix())
 	if err != nil {
 		return r, err
@@ -53,15 +62,15 @@ func Rotate(ctx context.Context, db *store.Store, box *secret.Box) (*Resealed, e
 	// One kept key comes last. From the first one to it, neither secret key opens all kept keys alone, so that nothing
 	// starts with one of them after an interruption.
 	last := keptLabels[len(keptLabels)-1]
-	for i, place := range append(slices.Clone(sealedPlaces), sealedPlaces[0]) {
-		leave := func(id string) bool { return i == 0 && id == last || i == len(sealedPlaces) && id != last }
+	for i, place := range append(slices.Clone(v.places), v.places[0]) {
+		leave := func(id string) bool { return i == 0 && id == last || i == len(v.places) && id != last }
 		broken, err := v.reseal(ctx, place.column, place.context, leave, r, done)
 		if err != nil {
 			return r, fmt.Errorf("seal %s: %w", place.column, err)
 		}
 		r.Broken = append(r.Broken, broken...)
 	}
-	for _, place := range sealedPlaces { // what others have sealed with a previous key meanwhile
+	for _, place := range v.places { // what others have sealed with a previous key meanwhile
 		if err := v.each(ctx, place.column, box.Prefix(), func(store.SealedValue) error {
 			r.Remaining++
 			return nil
@@ -124,7 +133,7 @@ func (v *values) each(
 func (v *values) begin(ctx context.Context, what, prefix string) (done func(int64), err error) {
 	var total int64
 	if progress.On(ctx) {
-		for _, place := range sealedPlaces {
+		for _, place := range v.places {
 			n, err := v.db.CountSealed(ctx, place.column, prefix)
 			if err != nil {
 				return nil, err
@@ -136,13 +145,15 @@ func (v *values) begin(ctx context.Context, what, prefix string) (done func(int6
 }
 
 // Unreadable calls f for every sealed value that no key opens, with the name of its table and the id of its row.
-func Unreadable(ctx context.Context, db *store.Store, box *secret.Box, f func(table, id string)) error {
-	v := &values{db, box}
+func Unreadable(
+	ctx context.Context, db *store.Store, box *secret.Box, now time.Time, f func(table, id string),
+) error {
+	v := &values{db, box, sealedPlaces(now)}
 	done, err := v.begin(ctx, "secrets", "")
 	if err != nil {
 		return err
 	}
-	for _, place := range sealedPlaces {
+	for _, place := range v.places {
 		if err := v.each(ctx, place.column, "", func(value store.SealedValue) error {
 			done(1)
 			if _, err := box.Open(value.Sealed, place.context(value.ID)); err != nil {

@@ -34,6 +34,7 @@ const (
 	draftAge   = 24 * time.Hour      // for which an uploaded catalog waits for a yes
 	linkAge    = 30 * 24 * time.Hour // after a link has ended
 	leaseAge   = 24 * time.Hour      // after a lease has ended
+	secretAge  = 24 * time.Hour      // after the previous secret of an endpoint has ended: clocks of nodes differ
 	trimGap    = 24 * time.Hour      // between two times that a log is trimmed
 )
 
@@ -125,6 +126,12 @@ func (c *Cleaner) ExpireCaptureLinks(ctx context.Context, limit int) (int, error
 // DeleteOldCaptureLinks deletes up to limit capture links that expired a while ago, and returns how many.
 func (c *Cleaner) DeleteOldCaptureLinks(ctx context.Context, limit int) (int, error) {
 	return c.store.DeleteAged(ctx, store.OldCaptureLinks, c.now().Add(-linkAge), limit)
+}
+
+// ForgetEndedSecrets forgets up to limit previous secrets of endpoints with which nothing is signed any more, and
+// returns how many.
+func (c *Cleaner) ForgetEndedSecrets(ctx context.Context, limit int) (int, error) {
+	return c.deleteRows(ctx, c.now().Add(-secretAge), limit, c.store.HasEndedSecrets, (*store.Tx).ForgetEndedSecrets)
 }
 
 // DeleteOldIdempotencyKeys removes up to limit keys whose time is over, and returns how many.

@@ -34,3 +34,10 @@ func DiskFull(path string, err error) error {
 	}
 	return fmt.Errorf("%w: %w", ErrDiskFull, err)
 }
+
+// NotWritten reports whether a transaction of SQLite has failed because its writes found the disk full. The log then
+// lacks its end, and nothing of it is committed; after another error of a full disk it may be.
+func NotWritten(err error) bool {
+	e, ok := errors.AsType[sqlite.Error](err)
+	return ok && e.Code()&0xff == sqlite3.SQLITE_FULL
+}

@@ -4,6 +4,7 @@ package shop
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"log/slog"
 	"path/filepath"
@@ -82,6 +83,10 @@ func Open(t testing.TB, target, mediaDir string, changes ...func(*service.Config
 	i.Config = service.Config{
 		Store: i.Store, Media: i.Media, Secrets: box, Guard: new(netguard.Guard), Now: i.Clock.Now, MediaURLs: urls,
 		PublicURL: PublicURL, Log: slog.New(slog.DiscardHandler),
+		Wait: func(_ context.Context, d time.Duration) error {
+			i.Clock.Advance(d)
+			return nil
+		},
 	}
 	i.Reconfigure(t, changes...)
 	return i

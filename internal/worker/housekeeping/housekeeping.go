@@ -169,6 +169,7 @@ func (k *Keeper) tasks(now time.Time) []task {
 		{"links forgotten", expired(s.DeleteOldLinks)},
 		{"capture links expired", expired(s.ExpireCaptureLinks)},
 		{"capture links forgotten", expired(s.DeleteOldCaptureLinks)},
+		{"previous secrets forgotten", expired(s.ForgetEndedSecrets)},
 		{"catalogs forgotten", expired(s.DeleteOldCatalogs)},
 		{"uploaded catalogs forgotten", expired(s.DeleteOldCatalogDrafts)},
 		{"leases forgotten", expired(s.DeleteOldLeases)},
