@@ -1,0 +1,50 @@
+package desk_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/rawsql"
+)
+
+// TestLosses_NoActivity checks that a queue which brings itself up to date keeps no claim alive: not of an order that
+// it shows, nor of one that it does not.
+func TestLosses_NoActivity(t *testing.T) {
+	w := newWorld(t)
+	id := w.claimed(t, w.Mika)
+	v := w.AsStaff(t, w.Mika)
+	v.Get("/desk/orders/"+id).Want(t, http.StatusOK)
+	claimed := w.Clock.Now()
+	for range 3 {
+		w.Clock.Advance(40 * time.Minute)
+		for _, rows := range []string{"/desk/rows", "/desk/rows?tab=photos", "/desk/rows?tab=done", "/desk/rows?brand=gucci"} {
+			v.Get(rows).Want(t, http.StatusOK).Lacks(t, "lost-order")
+		}
+	}
+	n, err := w.Service.ExpireClaims(t.Context(), claimed, 10)
+	must.NoError(t, err)
+	if n != 1 {
+		t.Fatalf("%d claims have expired", n)
+	}
+	v.Get("/desk/rows?tab=done").Want(t, http.StatusOK, "Your claim on this order expired")
+}
+
+// TestLosses_Unreadable checks that one order which cannot be read leaves its reviewer the queue, with what there is to
+// tell of the others.
+func TestLosses_Unreadable(t *testing.T) {
+	w := newWorld(t)
+	v := w.AsStaff(t, w.Mika)
+	var ids []string
+	for range 3 {
+		ids = append(ids, w.claimed(t, w.Mika))
+		v.Get("/desk/orders/"+ids[len(ids)-1]).Want(t, http.StatusOK)
+	}
+	rawsql.Exec(t, w.Target, "UPDATE orders SET facts = 'xx' WHERE id = '"+ids[0]+"'")
+	rawsql.Exec(t, w.Target, "UPDATE orders SET creation = '{' WHERE id = '"+ids[1]+"'")
+	w.AsStaff(t, w.Aoi).Submit("/desk/orders/"+ids[2]+"/release").Want(t, http.StatusOK)
+	for _, tab := range []string{"queue", "mine", "photos", "done"} {
+		v.Get("/desk?tab="+tab).Want(t, http.StatusOK, "Aoi Mori returned this order to the queue.")
+	}
+}
