@@ -149,6 +149,37 @@ func TestCompleteOrder_OfAnother(t *testing.T) {
 	})
 }
 
+// TestRequestPhotos_OfAnother checks that a reviewer whose order an administrator takes over by a photo request is told
+// so, until they have the order again.
+func TestRequestPhotos_OfAnother(t *testing.T) {
+	eachShop(t, func(t *testing.T, s *shop.Shop, who, admin *access.Staff) {
+		ctx := t.Context()
+		id := s.Order(t, s.Live, "")
+		_, err := s.Service.ClaimOrder(ctx, by(who), id)
+		must.NoError(t, err)
+		r, err := s.Service.RequestPhotos(ctx, by(admin), id, []order.RequestDraft{{IndexCode: "overall-picture"}})
+		must.NoError(t, err)
+		if lost := r.LostBy(who.ID); lost == nil || lost.Event != "photos-requested" || lost.Actor.ID != admin.ID {
+			t.Errorf("the reviewer lost the order by %+v", lost)
+		}
+		photo := s.Photo(t, s.Live)
+		_, err = s.Service.SubmitPhotos(ctx, s.Live.Actor(access.Origin{}), id, &order.Submission{
+			Entries: []order.SubmissionEntry{{IndexCode: "overall-picture", URL: &photo}},
+		})
+		must.NoError(t, err)
+		r, err = s.Service.ReassignOrder(ctx, by(admin), id, who.ID)
+		must.NoError(t, err)
+		if lost := r.LostBy(who.ID); lost != nil {
+			t.Errorf("the reviewer, who has the order again, lost it by %+v", lost)
+		}
+		r, err = s.Service.RequestPhotos(ctx, by(who), id, []order.RequestDraft{{IndexCode: "overall-picture"}})
+		must.NoError(t, err)
+		if lost := r.LostBy(who.ID); lost != nil {
+			t.Errorf("the reviewer, who asked for photos, lost the order by %+v", lost)
+		}
+	})
+}
+
 // TestWatchedOrder checks that a page which asks for an order by itself keeps no claim alive, and is not stopped by an
 // order that cannot be read or is gone.
 func TestWatchedOrder(t *testing.T) {
