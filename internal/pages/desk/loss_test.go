@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 )
@@ -47,4 +48,33 @@ func TestLosses_Unreadable(t *testing.T) {
 	for _, tab := range []string{"queue", "mine", "photos", "done"} {
 		v.Get("/desk?tab="+tab).Want(t, http.StatusOK, "Aoi Mori returned this order to the queue.")
 	}
+}
+
+// TestLosses_PhotoRequest checks what a reviewer reads whose photo request nobody answered, and one whose order an
+// administrator took over by a photo request.
+func TestLosses_PhotoRequest(t *testing.T) {
+	w := newWorld(t)
+	v := w.AsStaff(t, w.Mika)
+	unanswered, taken := w.claimed(t, w.Mika), w.claimed(t, w.Mika)
+	v.Get("/desk").Want(t, http.StatusOK).Lacks(t, "lost-order")
+	for id, who := range map[string]*access.Staff{unanswered: w.Mika, taken: w.Aoi} {
+		w.AsStaff(t, who).Submit("/desk/orders/"+id+"/request", "want", "serial-number").Want(t, http.StatusOK)
+	}
+	const request, end = "Aoi Mori took over this order and requested photos.", "closed as unable to verify"
+	for _, path := range []string{"/desk", "/desk/orders/" + taken} {
+		v.Get(path).Want(t, http.StatusOK, request).Lacks(t, end)
+	}
+	w.AsStaff(t, w.Aoi).Get("/desk/orders/"+taken).Want(t, http.StatusOK).Lacks(t, "lost-order")
+
+	w.Clock.Advance(time.Hour)
+	n, err := w.Service.ExpirePhotoRequests(t.Context(), w.Clock.Now(), 10)
+	must.NoError(t, err)
+	if n != 2 {
+		t.Fatalf("%d photo requests have expired", n)
+	}
+	for _, path := range []string{"/desk", "/desk/orders/" + unanswered} {
+		v.Get(path).Want(t, http.StatusOK, end).Lacks(t, "Your claim on this order expired")
+	}
+	v.Get("/desk/orders/"+taken).Want(t, http.StatusOK, request).Lacks(t, end)
+	v.Get("/desk").Want(t, http.StatusOK).Lacks(t, "lost-order") // they have seen both
 }
