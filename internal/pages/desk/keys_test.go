@@ -2,6 +2,7 @@ package desk_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -203,6 +204,35 @@ func TestQueue_Keys(t *testing.T) {
 	}
 	b.Press(kb.Enter)
 	b.Await(`.bench[data-order="` + first + `"]`)
+}
+
+// TestKeys_Held checks that a key which is held takes one order, and confirms nothing on the page that it led to.
+func TestKeys_Held(t *testing.T) {
+	w, id, b := newReview(t)
+	w.queued(t)
+	// sent is how often the page sends a form when a key goes down, and while it is held.
+	sent := func(key string) (first, held int) {
+		got := uitest.Eval[[]int](b, fmt.Sprintf(`[true, false].map((repeat) => {
+			let forms = 0;
+			const count = (event) => { forms++; event.preventDefault(); event.stopPropagation(); };
+			addEventListener("submit", count, true);
+			document.dispatchEvent(new KeyboardEvent("keydown", { key: %q, repeat, ctrlKey: %t }));
+			removeEventListener("submit", count, true);
+			return forms;
+		})`, key, key == "Enter"))
+		return got[1], got[0]
+	}
+	b.Open("/desk")
+	if first, held := sent("n"); first != 1 || held != 0 {
+		t.Errorf("n takes %d orders, and %d while it is held", first, held)
+	}
+	b.Open("/desk/orders/" + id)
+	b.Press("u")
+	b.AwaitTrue(draftIs + `"saved"`)
+	b.Follow("#verdict button.primary")
+	if first, held := sent("Enter"); first != 1 || held != 0 {
+		t.Errorf("Ctrl+Enter sends %d verdicts, and %d while it is held", first, held)
+	}
 }
 
 // changeCatalog imports the catalog with a change.
