@@ -179,6 +179,54 @@ func TestViewer_Walk(t *testing.T) {
 	}
 }
 
+// TestViewer_Failing checks that the viewer tells when a picture does not come, and when only its original does not, and
+// that it tries again.
+func TestViewer_Failing(t *testing.T) {
+	need.Engine(t, "a browser")
+	w := newWorld(t)
+	w.Clock.Set(time.Now())
+	c := w.integrator(t)
+	id := orderBag(t, c, []string{upload(t, c, 40), upload(t, c, 120), upload(t, c, 200)}, 60)
+	_, err := w.Service.ClaimOrder(t.Context(), w.Mika.Actor(access.Origin{}), id)
+	must.NoError(t, err)
+	b := uitest.NewBrowser(t, w.Server.URL)
+	b.Before(`let broken = "none", skipped = 0;
+		const { decode } = HTMLImageElement.prototype, now = performance.now.bind(performance);
+		performance.now = () => now() + skipped;
+		HTMLImageElement.prototype.decode = function () {
+			return this.src.endsWith(broken) ? Promise.reject(new Error("broken")) : decode.call(this);
+		};`)
+	signIn(b, "mika@example.com")
+	b.Open("/desk/orders/" + id)
+	breaks := func(what string) { uitest.Eval[any](b, `void (broken = "`+what+`")`) }
+	shows := func(size, note string) {
+		t.Helper()
+		b.AwaitTrue(`(([img], note) => note.textContent === "` + note + `" &&
+			(img.hidden ? "" : new URL(img.src).pathname.split("/").at(-1)) === "` + size + `")(
+			document.querySelectorAll("#viewer .pane img"), document.querySelector("#viewer .pane-note"))`)
+	}
+	breaks("/screen")
+	b.Press(kb.Enter)
+	b.Await("#viewer")
+	shows("", "This image cannot be displayed.")
+	b.Press("+++") // of what is not there
+	b.Press(kb.Escape)
+	b.AwaitGone("#viewer")
+
+	breaks("/original")
+	b.Press(kb.Enter)
+	b.Await("#viewer")
+	shows("screen", "")
+	b.Press("+++++")
+	shows("screen", "The original could not be loaded. Zoom again to retry.")
+	b.CheckAccessibility()
+	b.Screenshot("viewer-failing")
+	breaks("none")
+	uitest.Eval[any](b, "void (skipped = 5000)")
+	b.Press("+")
+	shows("original", "")
+}
+
 // TestQueue_Keys goes along the queue by keyboard.
 func TestQueue_Keys(t *testing.T) {
 	need.Engine(t, "a browser")
