@@ -179,8 +179,8 @@ func TestViewer_Walk(t *testing.T) {
 	}
 }
 
-// TestViewer_Failing checks that the viewer tells when a picture does not come, and when only its original does not, and
-// that it tries again.
+// TestViewer_Failing checks that the viewer tells when a picture does not come, and when only its original does not,
+// and that it tries again.
 func TestViewer_Failing(t *testing.T) {
 	need.Engine(t, "a browser")
 	w := newWorld(t)
