@@ -2,10 +2,12 @@ package service
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/catalog"
+	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/domain/text"
@@ -113,6 +115,24 @@ func (s *Service) OrderForReview(ctx context.Context, actor access.Actor, id str
 		}
 	}
 	return orderRecord(ctx, s.store.Queries, o)
+}
+
+// WatchedOrder returns an order to a staff user whose page asks for it by itself, which is no activity; nil when there
+// is no such order, or it cannot be read: what is logged must not keep the page from showing the others.
+func (s *Service) WatchedOrder(ctx context.Context, actor access.Actor, id string) (*OrderRecord, error) {
+	var r *OrderRecord
+	o, err := s.readForReview(ctx, actor, id)
+	if err == nil {
+		r, err = orderRecord(ctx, s.store.Queries, o)
+	}
+	if broken, ok := errors.AsType[*store.UnreadableOrder](err); ok {
+		s.log.ErrorContext(ctx, "an order cannot be read, and is passed over", "order", broken.ID, "error", err)
+		return nil, nil
+	}
+	if fault.KindOf(err) == fault.NotFound {
+		return nil, nil
+	}
+	return r, err
 }
 
 // OrderContext is what reviewers see beside an order.

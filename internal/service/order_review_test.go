@@ -3,10 +3,12 @@ package service_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/shop"
 )
 
@@ -143,6 +145,71 @@ func TestCompleteOrder_OfAnother(t *testing.T) {
 		must.NoError(t, err)
 		if got := figures.Total.Reviewers; len(got) != 1 || got[admin.ID] != 1 {
 			t.Errorf("verdicts by staff user: %v", got)
+		}
+	})
+}
+
+// TestRequestPhotos_OfAnother checks that a reviewer whose order an administrator takes over by a photo request is told
+// so, until they have the order again.
+func TestRequestPhotos_OfAnother(t *testing.T) {
+	eachShop(t, func(t *testing.T, s *shop.Shop, who, admin *access.Staff) {
+		ctx := t.Context()
+		id := s.Order(t, s.Live, "")
+		_, err := s.Service.ClaimOrder(ctx, by(who), id)
+		must.NoError(t, err)
+		r, err := s.Service.RequestPhotos(ctx, by(admin), id, []order.RequestDraft{{IndexCode: "overall-picture"}})
+		must.NoError(t, err)
+		if lost := r.LostBy(who.ID); lost == nil || lost.Event != "photos-requested" || lost.Actor.ID != admin.ID {
+			t.Errorf("the reviewer lost the order by %+v", lost)
+		}
+		photo := s.Photo(t, s.Live)
+		_, err = s.Service.SubmitPhotos(ctx, s.Live.Actor(access.Origin{}), id, &order.Submission{
+			Entries: []order.SubmissionEntry{{IndexCode: "overall-picture", URL: &photo}},
+		})
+		must.NoError(t, err)
+		r, err = s.Service.ReassignOrder(ctx, by(admin), id, who.ID)
+		must.NoError(t, err)
+		if lost := r.LostBy(who.ID); lost != nil {
+			t.Errorf("the reviewer, who has the order again, lost it by %+v", lost)
+		}
+		r, err = s.Service.RequestPhotos(ctx, by(who), id, []order.RequestDraft{{IndexCode: "overall-picture"}})
+		must.NoError(t, err)
+		if lost := r.LostBy(who.ID); lost != nil {
+			t.Errorf("the reviewer, who asked for photos, lost the order by %+v", lost)
+		}
+	})
+}
+
+// TestWatchedOrder checks that a page which asks for an order by itself keeps no claim alive, and is not stopped by an
+// order that cannot be read or is gone.
+func TestWatchedOrder(t *testing.T) {
+	eachShop(t, func(t *testing.T, s *shop.Shop, who, _ *access.Staff) {
+		ctx := t.Context()
+		id, broken := s.Order(t, s.Live, ""), s.Order(t, s.Live, "")
+		_, err := s.Service.ClaimOrder(ctx, by(who), id)
+		must.NoError(t, err)
+		claimed := s.Clock.Now()
+		s.Clock.Advance(time.Hour)
+		r, err := s.Service.WatchedOrder(ctx, by(who), id)
+		if err != nil || !r.HeldBy(by(who)) || !r.ClaimedAt.Equal(claimed) || len(r.Timeline) != 2 {
+			t.Fatalf("the order is %+v, %v", r, err)
+		}
+		if n, err := s.Service.ExpireClaims(ctx, claimed, 10); err != nil || n != 1 {
+			t.Errorf("%d claims have expired, %v", n, err)
+		}
+		for _, change := range []string{"facts = 'xx'", "creation = '{'"} {
+			rawsql.Exec(t, s.Target, "UPDATE orders SET "+change+" WHERE id = '"+broken+"'")
+			if r, err := s.Service.WatchedOrder(ctx, by(who), broken); err != nil || r != nil {
+				t.Errorf("an order with %s is %+v, %v", change, r, err)
+			}
+		}
+		for _, none := range []string{"nonsense", who.ID} {
+			if r, err := s.Service.WatchedOrder(ctx, by(who), none); err != nil || r != nil {
+				t.Errorf("the order %s is %+v, %v", none, r, err)
+			}
+		}
+		if _, err := s.Service.WatchedOrder(ctx, s.Live.Actor(access.Origin{}), id); err == nil {
+			t.Error("a customer's key watches an order")
 		}
 	})
 }

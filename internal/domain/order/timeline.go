@@ -72,6 +72,8 @@ func (h *History) LostBy(staffID string) *TimelineEntry {
 			if to, ok := e.Details["assignee"].(map[string]any); ok {
 				holder, _ = to["id"].(string)
 			}
+		case "photos-requested": // the order comes back to who asked
+			holder = e.Actor.ID
 		case "released", "completed", "failed":
 			holder = ""
 		}

@@ -76,7 +76,7 @@ func (d *Desk) lossOf(r *http.Request, h *order.History, who *visitor) string {
 	}
 	key := "desk.lost." + e.Event
 	if e.Actor.Kind == access.BySystem {
-		key = "desk.lost.system"
+		key = "desk.lost.system-" + e.Event
 	}
 	if !d.Site.Messages.Has(key) {
 		key = "desk.lost.completed"

@@ -2,6 +2,7 @@ package desk_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -178,6 +179,54 @@ func TestViewer_Walk(t *testing.T) {
 	}
 }
 
+// TestViewer_Failing checks that the viewer tells when a picture does not come, and when only its original does not,
+// and that it tries again.
+func TestViewer_Failing(t *testing.T) {
+	need.Engine(t, "a browser")
+	w := newWorld(t)
+	w.Clock.Set(time.Now())
+	c := w.integrator(t)
+	id := orderBag(t, c, []string{upload(t, c, 40), upload(t, c, 120), upload(t, c, 200)}, 60)
+	_, err := w.Service.ClaimOrder(t.Context(), w.Mika.Actor(access.Origin{}), id)
+	must.NoError(t, err)
+	b := uitest.NewBrowser(t, w.Server.URL)
+	b.Before(`let broken = "none", skipped = 0;
+		const { decode } = HTMLImageElement.prototype, now = performance.now.bind(performance);
+		performance.now = () => now() + skipped;
+		HTMLImageElement.prototype.decode = function () {
+			return this.src.endsWith(broken) ? Promise.reject(new Error("broken")) : decode.call(this);
+		};`)
+	signIn(b, "mika@example.com")
+	b.Open("/desk/orders/" + id)
+	breaks := func(what string) { uitest.Eval[any](b, `void (broken = "`+what+`")`) }
+	shows := func(size, note string) {
+		t.Helper()
+		b.AwaitTrue(`(([img], note) => note.textContent === "` + note + `" &&
+			(img.hidden ? "" : new URL(img.src).pathname.split("/").at(-1)) === "` + size + `")(
+			document.querySelectorAll("#viewer .pane img"), document.querySelector("#viewer .pane-note"))`)
+	}
+	breaks("/screen")
+	b.Press(kb.Enter)
+	b.Await("#viewer")
+	shows("", "This image cannot be displayed.")
+	b.Press("+++") // of what is not there
+	b.Press(kb.Escape)
+	b.AwaitGone("#viewer")
+
+	breaks("/original")
+	b.Press(kb.Enter)
+	b.Await("#viewer")
+	shows("screen", "")
+	b.Press("+++++")
+	shows("screen", "The original could not be loaded. Zoom again to retry.")
+	b.CheckAccessibility()
+	b.Screenshot("viewer-failing")
+	breaks("none")
+	uitest.Eval[any](b, "void (skipped = 5000)")
+	b.Press("+")
+	shows("original", "")
+}
+
 // TestQueue_Keys goes along the queue by keyboard.
 func TestQueue_Keys(t *testing.T) {
 	need.Engine(t, "a browser")
@@ -203,6 +252,35 @@ func TestQueue_Keys(t *testing.T) {
 	}
 	b.Press(kb.Enter)
 	b.Await(`.bench[data-order="` + first + `"]`)
+}
+
+// TestKeys_Held checks that a key which is held takes one order, and confirms nothing on the page that it led to.
+func TestKeys_Held(t *testing.T) {
+	w, id, b := newReview(t)
+	w.queued(t)
+	// sent is how often the page sends a form when a key goes down, and while it is held.
+	sent := func(key string) (first, held int) {
+		got := uitest.Eval[[]int](b, fmt.Sprintf(`[true, false].map((repeat) => {
+			let forms = 0;
+			const count = (event) => { forms++; event.preventDefault(); event.stopPropagation(); };
+			addEventListener("submit", count, true);
+			document.dispatchEvent(new KeyboardEvent("keydown", { key: %q, repeat, ctrlKey: %t }));
+			removeEventListener("submit", count, true);
+			return forms;
+		})`, key, key == "Enter"))
+		return got[1], got[0]
+	}
+	b.Open("/desk")
+	if first, held := sent("n"); first != 1 || held != 0 {
+		t.Errorf("n takes %d orders, and %d while it is held", first, held)
+	}
+	b.Open("/desk/orders/" + id)
+	b.Press("u")
+	b.AwaitTrue(draftIs + `"saved"`)
+	b.Follow("#verdict button.primary")
+	if first, held := sent("Enter"); first != 1 || held != 0 {
+		t.Errorf("Ctrl+Enter sends %d verdicts, and %d while it is held", first, held)
+	}
 }
 
 // changeCatalog imports the catalog with a change.

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/assayhq/assay/internal/domain/fault"
 )
 
 const (
@@ -69,12 +67,12 @@ func (d *Desk) losses(w http.ResponseWriter, r *http.Request, who *visitor, rows
 			kept = append(kept, id)
 			continue
 		}
-		o, err := d.Service.OrderForReview(r.Context(), actorOf(who), id)
-		if fault.KindOf(err) == fault.NotFound {
-			continue
-		}
+		o, err := d.Service.WatchedOrder(r.Context(), actorOf(who), id)
 		if err != nil {
 			return nil, err
+		}
+		if o == nil {
+			continue
 		}
 		if o.AssigneeID == who.User.ID && o.EndedAt == nil {
 			kept = append(kept, id)

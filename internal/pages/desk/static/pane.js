@@ -1,6 +1,7 @@
 // Pane shows one picture that can be zoomed, moved and turned. It begins with the size of a screen and fetches the
 // original only when somebody looks closer than that.
 const MAX_PIXEL = 8; // how large one pixel of the original may become
+const PAUSE = 2000; // after an original that did not come
 
 export class Pane {
   constructor(element, moved) {
@@ -27,19 +28,23 @@ export class Pane {
     if (this.source?.screen === source.screen) return;
     const view = hold ? this.view() : null;
     this.source = source;
-    this.deep = false;
+    this.deep = false; // the original is there, or on its way
+    this.failed = -PAUSE; // when it did not come
+    this.natural = this.base = null; // until there is a picture
     this.reset();
-    this.waiting = view; // until there is a picture
+    this.waiting = view; // until then
     this.element.setAttribute("aria-label", source.title);
     this.img.alt = source.title;
     this.img.hidden = true;
-    this.note.textContent = this.note.dataset.loading;
+    this.tell("loading");
     const img = new Image();
     img.src = source.screen;
     try {
       await img.decode();
     } catch {
-      if (this.source === source) this.note.textContent = this.note.dataset.failed;
+      if (this.source !== source) return;
+      this.source = null; // so that it is asked for again
+      this.tell("failed");
       return;
     }
     if (this.source !== source) return;
@@ -50,11 +55,17 @@ export class Pane {
     this.full = { width: img.naturalWidth * factor, height: img.naturalHeight * factor };
     this.img.src = source.screen;
     this.img.hidden = false;
-    this.note.textContent = "";
+    this.tell();
     if (view) this.turn = view.turn;
     this.layout();
     this.waiting = null;
     if (view) this.look(view);
+  }
+
+  // tell shows one of the notes, over the picture where there is one; no name: none.
+  tell(name) {
+    this.note.textContent = name ? this.note.dataset[name] : "";
+    this.note.classList.toggle("over", !this.img.hidden);
   }
 
   // view is what is looked at: the size of a pixel of the original, and the place as a part of the picture.
@@ -105,10 +116,11 @@ export class Pane {
     this.deepen();
   }
 
-  // deepen fetches the original when the picture of the screen's size no longer shows all there is to see.
+  // deepen fetches the original when the picture of the screen's size no longer shows all there is to see. One that does
+  // not come is asked for again when somebody zooms or moves the picture after a pause.
   async deepen() {
     if (this.deep || !this.base || this.base.width * this.scale * devicePixelRatio <= this.natural.width * 1.1) return;
-    if (this.full.width <= this.natural.width) return;
+    if (this.full.width <= this.natural.width || performance.now() - this.failed < PAUSE) return;
     this.deep = true;
     const source = this.source;
     for (const address of [source.deep, source.converted]) { // the second for browsers that do not know the format
@@ -123,8 +135,13 @@ export class Pane {
       if (this.source !== source) return;
       this.img.src = address; // its size on the page is given, so nothing moves
       this.img.dataset.deep = "";
+      this.tell();
       return;
-    } // none can be shown: the picture of the screen's size stays
+    }
+    if (this.source !== source) return;
+    this.deep = false;
+    this.failed = performance.now();
+    this.tell("shallow");
   }
 
   // zoom changes the scale around a point of the pane, its middle unless told.

@@ -18,7 +18,7 @@ const KEYS = {
 };
 document.addEventListener("keydown", (event) => {
   if (help.open || event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || !KEYS[event.key]) return;
-  KEYS[event.key]();
+  if (!event.repeat || event.key !== "n") KEYS[event.key](); // a key that is held walks along, and takes one order
   event.preventDefault();
 });
 

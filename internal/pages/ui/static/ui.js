@@ -4,5 +4,6 @@ import "./theme.js";
 import "./time.js";
 import "./dialog.js";
 import "./copy.js";
+import "./once.js";
 import "./scroll.js";
 import "./live.js";
