@@ -1,6 +1,7 @@
 package desk_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -253,6 +254,47 @@ func TestDraft_Offline(t *testing.T) {
 	if got := w.draft(t, w.Mika, id); got.Note != "Typed in a tunnel." {
 		t.Errorf("the server has %q", got.Note)
 	}
+}
+
+// TestDraft_LostAnswer checks that a draft that was stored and whose answer was lost is not taken for that of another
+// tab: not when the reviewer goes on, and not when they open the order again.
+func TestDraft_LostAnswer(t *testing.T) {
+	w, id, b := newReview(t)
+	const note = `const note = document.getElementById("f-note"); note.value = %q;
+		note.dispatchEvent(new Event("input", { bubbles: true }));`
+	lose := func(text string) { // the request arrives, the answer does not, and nothing after it
+		t.Helper()
+		b.AwaitTrue(`(() => { const real = window.fetch; window.real = real;
+			window.fetch = async (...args) => {
+				window.fetch = () => Promise.reject(new TypeError("offline"));
+				await real(...args);
+				throw new TypeError("lost");
+			};` + fmt.Sprintf(note, text) + `return true })()`)
+		b.AwaitTrue(draftIs + `"unsaved"`)
+		if got := w.draft(t, w.Mika, id); got.Note != text {
+			t.Fatalf("stored is %+v", got)
+		}
+	}
+	lose("One.")
+	b.AwaitTrue(`(() => { window.fetch = window.real;` + fmt.Sprintf(note, "One. Two.") + `return true })()`)
+	b.AwaitTrue(draftIs + `"saved"`)
+	if got := w.draft(t, w.Mika, id); got.Note != "One. Two." {
+		t.Errorf("stored is %+v", got)
+	}
+
+	lose("Three.")
+	b.AwaitTrue(`(() => {` + fmt.Sprintf(note, "Three. Four.") + `return true })()`)
+	restarted := b.Tab() // as after a crash of the first one
+	restarted.Open("/desk/orders/" + id)
+	restarted.AwaitTrue(`document.getElementById("f-note").value === "Three. Four."`)
+	restarted.AwaitTrue(draftIs + `"saved"`)
+	restarted.Await(`[data-note="restored"]`)
+	if got := w.draft(t, w.Mika, id); got.Note != "Three. Four." {
+		t.Errorf("stored is %+v", got)
+	}
+	b.Allow("409")
+	b.AwaitTrue(`(() => { window.fetch = window.real;` + fmt.Sprintf(note, "Five.") + `return true })()`)
+	b.Await(`[data-note="newer"]`) // the first one was no crash, and now is another tab
 }
 
 // TestDraft_TwoTabs checks that the older of two tabs does not replace the work of the other unasked.

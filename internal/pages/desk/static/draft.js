@@ -15,6 +15,8 @@ export class Draft {
     this.restored = restored;
     this.key = PREFIX + form.dataset.key;
     this.version = form.elements.draft_version;
+    this.page = [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("");
+    this.saves = 0;
     this.state = "same"; // as the server has it
     this.tries = 0;
     this.sending = null;
@@ -45,6 +47,7 @@ export class Draft {
   // changed is to be called after every change.
   changed() {
     if (this.state === "lost") return;
+    this.recovered = false;
     if (this.read() === this.saved && !this.sending && this.state !== "newer") {
       this.forget();
       return this.show("saved");
@@ -77,6 +80,8 @@ export class Draft {
   async post() {
     const entered = this.read();
     const body = new URLSearchParams(new FormData(this.form));
+    body.set("draft_page", this.page); // a page goes on from what it stored itself, even when the answer was lost
+    body.set("draft_save", ++this.saves);
     if (!OPEN.has(this.state)) this.show("saving");
     this.sending = fetch(this.form.dataset.draft, {
       method: "POST", body, keepalive: document.hidden, signal: AbortSignal.timeout(LIMIT),
@@ -129,7 +134,7 @@ export class Draft {
   // keep stores what is entered in this browser.
   keep() {
     try {
-      const kept = { entered: this.read(), version: Number(this.version.value), at: Date.now() };
+      const kept = { entered: this.read(), version: Number(this.version.value), page: this.page, at: Date.now() };
       localStorage.setItem(this.key, JSON.stringify(kept));
     } catch {
       // full, or not allowed: the page itself still has it
@@ -158,9 +163,12 @@ export class Draft {
     }
     if (!kept || kept.entered === this.saved) return this.forget();
     this.fill(JSON.parse(kept.entered));
-    if (kept.version === Number(this.version.value)) {
+    const own = kept.page && kept.page === this.form.dataset.storedBy; // its answer did not arrive
+    if (own || kept.version === Number(this.version.value)) {
       this.note("restored");
       this.changed();
+      this.recovered = true; // what the page says until the next change
+      this.send(); // at once: the last save of the former page may still be under way, and is the same
     } else {
       this.newest = this.version.value;
       this.show("newer");
@@ -184,7 +192,8 @@ export class Draft {
       place.dataset.state = state;
       place.textContent = place.dataset[state.replace(/-(.)/g, (_, letter) => letter.toUpperCase())] ?? "";
     }
-    if (state !== "saving") this.note(OPEN.has(state) || state === "lost" ? state : null, message);
+    const calm = this.recovered ? "restored" : null;
+    if (state !== "saving") this.note(OPEN.has(state) || state === "lost" ? state : calm, message);
   }
 
   // note shows one of the notes above the form.
