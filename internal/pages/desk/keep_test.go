@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp/kb"
 
@@ -297,6 +298,58 @@ func TestDraft_LostAnswer(t *testing.T) {
 	b.Await(`[data-note="newer"]`) // the first one was no crash, and now is another tab
 }
 
+// TestDraft_Leaving checks that what was entered right before the page is left is stored: before the order is released,
+// before the request for photos is made from it, and when one just goes.
+func TestDraft_Leaving(t *testing.T) {
+	w, id, b := newReview(t)
+	left := func(field, way string) { // both in one moment
+		t.Helper()
+		b.AwaitTrue(`(() => { document.getElementById("` + field + `").click(); ` + way + `; return true })()`)
+	}
+	clicks := func(selector string) string { return "document.querySelector(`" + selector + "`).click()" }
+	left("c-brand-stamp-3", clicks(`a[href$="/request"]`))
+	b.AwaitTrue(`location.pathname.endsWith("/request") && document.readyState === "complete"`)
+	if !checked(b, "w-brand-stamp") {
+		t.Error("what was marked as not visible is not asked for")
+	}
+
+	b.Open("/desk/orders/" + id)
+	left("o-fake", `location.href = "/desk"`)
+	b.AwaitTrue(`location.pathname === "/desk" && document.readyState === "complete"`)
+	for end := time.Now().Add(20 * time.Second); w.draft(t, w.Mika, id).Outcome != order.Fake; {
+		if time.Now().After(end) {
+			t.Fatal("what was entered before one went is not stored")
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+
+	b.Open("/desk/orders/" + id)
+	b.Allow("ERR_INTERNET_DISCONNECTED")
+	b.Offline(true)
+	left("o-authentic", clicks(`form[action$="/release"] button`))
+	b.Await(`[data-note="unsaved"]`) // stays where the work is
+	if got := w.order(t, id); got.Status != order.Processing {
+		t.Errorf("the order is %s", got.Status)
+	}
+	b.Offline(false)
+	b.AwaitTrue(draftIs + `"saved"`)
+	left("o-unable-to-verify", clicks(`form[action$="/release"] button`))
+	b.AwaitTrue(`location.pathname === "/desk" && document.readyState === "complete"`)
+	if got := w.order(t, id); got.Status != order.Queued {
+		t.Errorf("the order is %s", got.Status)
+	}
+	if got := w.draft(t, w.Mika, id); got.Outcome != order.UnableToVerify {
+		t.Errorf("stored is %q", got.Outcome)
+	}
+
+	other := w.claimed(t, w.Mika)
+	b.Open("/desk/orders/" + other)
+	b.Follow(`form[action$="/release"] button`) // nothing was entered
+	if got := w.order(t, other); got.Status != order.Queued {
+		t.Errorf("the other order is %s", got.Status)
+	}
+}
+
 // TestDraft_TwoTabs checks that the older of two tabs does not replace the work of the other unasked.
 func TestDraft_TwoTabs(t *testing.T) {
 	w, id, a := newReview(t)
@@ -309,6 +362,7 @@ func TestDraft_TwoTabs(t *testing.T) {
 	a.AwaitTrue(draftIs + `"saved"`)
 
 	b.Fill("#f-note", "From the second tab.")
+	b.AwaitTrue(`(dispatchEvent(new Event("pagehide")), dispatchEvent(new Event("pagehide")))`) // one waits for the other
 	b.Await(`[data-note="newer"]`)
 	b.CheckAccessibility()
 	if got := w.draft(t, w.Mika, id); got.ReasonText.EN != "From the first tab." || got.Note != "" {

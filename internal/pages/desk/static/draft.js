@@ -4,6 +4,7 @@ const WAIT = 700; // after the last change
 const LIMIT = 15000; // for one answer
 const RETRY = [2000, 4000, 8000, 15000, 30000];
 const KEPT = 7 * 24 * 3600 * 1000; // in this browser
+const KEEPALIVE = 60000; // bytes: browsers refuse to finish more than 64 KiB for a page that is gone
 const PREFIX = "assay.draft.";
 const OPEN = new Set(["unsaved", "signed-out", "other", "newer"]); // states in which leaving would lose something
 const AWAY = new Set(["signed-out", "other"]); // states that end when the reviewer signs in again
@@ -77,18 +78,33 @@ export class Draft {
     return this.state === "lost" || this.state === "newer" ? false : this.post();
   }
 
-  async post() {
+  // settle is send for those who leave the page: it reports whether nothing is left to be stored, and leads to the note
+  // that says why where something is.
+  async settle() {
+    if (await this.send() || this.state === "lost") return true;
+    this.reveal();
+    return false;
+  }
+
+  // reveal brings the note that is shown into sight.
+  reveal() { document.querySelector("[data-note]:not([hidden])")?.scrollIntoView({ block: "nearest" }); }
+
+  // post sends what is entered, one at a time, and reports whether the server has it.
+  post() {
+    this.sending ??= this.exchange().finally(() => { this.sending = null; });
+    return this.sending;
+  }
+
+  async exchange() {
     const entered = this.read();
     const body = new URLSearchParams(new FormData(this.form));
     body.set("draft_page", this.page); // a page goes on from what it stored itself, even when the answer was lost
     body.set("draft_save", ++this.saves);
     if (!OPEN.has(this.state)) this.show("saving");
-    this.sending = fetch(this.form.dataset.draft, {
-      method: "POST", body, keepalive: document.hidden, signal: AbortSignal.timeout(LIMIT),
+    const response = await fetch(this.form.dataset.draft, {
+      method: "POST", body, keepalive: String(body).length < KEEPALIVE, signal: AbortSignal.timeout(LIMIT),
     }).catch(() => null);
-    const response = await this.sending;
     const refusal = response?.status === 409 ? await response.json().catch(() => null) : null;
-    this.sending = null;
     if (response?.ok) {
       this.version.value = response.headers.get("Draft-Version");
       this.saved = entered;
