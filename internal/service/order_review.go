@@ -142,7 +142,7 @@ const maxDraft = 32 << 10
 
 // SaveVerdictDraft stores what a reviewer has entered for an order that they may judge, made from a version of their
 // draft, and returns the version that it is now. Where another page has stored a later one it refuses with
-// order.DraftChanged. It counts as activity.
+// order.DraftChanged; a page whose own save was stored and the answer lost goes on from it. It counts as activity.
 func (s *Service) SaveVerdictDraft(
 	ctx context.Context, actor access.Actor, id string, d *order.VerdictDraft, from int64,
 ) (version int64, err error) {
@@ -180,7 +180,7 @@ func (s *Service) SaveVerdictDraft(
 		if version > 0 && kept.Equal(d) {
 			return nil // what is stored is what was meant, whichever page did it
 		}
-		if from != order.LatestDraft && from != version {
+		if from != order.LatestDraft && from != version && !d.Page.Follows(kept.Page) {
 			return order.DraftChanged.With("version", version)
 		}
 		stored, err := tx.SaveVerdictDraft(id, actor.ID, string(draft), version, now)

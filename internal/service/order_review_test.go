@@ -69,6 +69,49 @@ func TestVerdictDraft(t *testing.T) {
 	})
 }
 
+// TestVerdictDraft_SamePage checks that a page that never got the answer to its last save goes on from it, that a save
+// which arrives late replaces nothing, and that neither holds for another page.
+func TestVerdictDraft_SamePage(t *testing.T) {
+	eachShop(t, func(t *testing.T, s *shop.Shop, who, _ *access.Staff) {
+		id := s.Order(t, s.Live, "")
+		_, err := s.Service.ClaimOrder(t.Context(), by(who), id)
+		must.NoError(t, err)
+		for _, step := range []struct {
+			note    string
+			page    order.DraftPage
+			from    int64
+			version int64 // 0: refused
+		}{
+			{"a1", order.DraftPage{ID: "a", Save: 1}, 0, 1},
+			{"a2", order.DraftPage{ID: "a", Save: 2}, 0, 2},  // the answer to the first was lost
+			{"a4", order.DraftPage{ID: "a", Save: 4}, 0, 3},  // and the third is still under way
+			{"a3", order.DraftPage{ID: "a", Save: 3}, 0, 0},  // it arrives
+			{"b1", order.DraftPage{ID: "b", Save: 9}, 2, 0},  // has not seen the latest
+			{"none", order.DraftPage{}, 2, 0},                // says nothing of its page
+			{"b2", order.DraftPage{ID: "b", Save: 10}, 3, 4}, // has seen it
+			{"a5", order.DraftPage{ID: "a", Save: 5}, 0, 0},  // has not seen that
+			{"none", order.DraftPage{}, 4, 5},                // replaces it
+			{"none again", order.DraftPage{Save: 99}, 4, 0},  // is not known to be the same page
+			{"b3", order.DraftPage{ID: "b", Save: 11}, 4, 0}, // has not seen it either
+			{"b3", order.DraftPage{ID: "b", Save: 12}, 5, 6}, // after somebody has looked
+			{"b4", order.DraftPage{ID: "b", Save: 13}, 5, 7}, // and so on
+		} {
+			d := &order.VerdictDraft{Note: step.note, Page: step.page}
+			version, err := s.Service.SaveVerdictDraft(t.Context(), by(who), id, d, step.from)
+			if step.version == 0 {
+				if !errors.Is(err, order.DraftChanged) {
+					t.Errorf("%+v: version %d, %v", step, version, err)
+				}
+			} else if err != nil || version != step.version {
+				t.Errorf("%+v: version %d, %v", step, version, err)
+			}
+		}
+		if got, err := s.Service.VerdictDraft(t.Context(), who.ID, id); err != nil || got.Note != "b4" || got.Page.ID != "b" {
+			t.Errorf("stored is %+v, %v", got, err)
+		}
+	})
+}
+
 // TestVerdictDraft_Ended checks that drafts go with the verdict, except that of who gave it: it tells how it came
 // about.
 func TestVerdictDraft_Ended(t *testing.T) {

@@ -278,6 +278,19 @@ type VerdictDraft struct {
 	IndexCodes  []string        `json:"index_codes,omitempty"`
 	Checks      map[string]Mark `json:"checks,omitempty"` // by photo index
 	Note        string          `json:"note,omitempty"`
+	Page        DraftPage       `json:"page,omitzero"` // that stored it, no part of what it says
+}
+
+// DraftPage is the page that stores a draft, and which of its saves it is.
+type DraftPage struct {
+	ID   string `json:"id"` // chosen by the page; empty: not told
+	Save int64  `json:"save"`
+}
+
+// Follows reports whether a save is a later one of the page that made another. What that one stored is known to the
+// page, even when it never got the answer.
+func (p DraftPage) Follows(other DraftPage) bool {
+	return p.ID != "" && p.ID == other.ID && p.Save > other.Save
 }
 
 // Verdict is what the draft says now. What was entered for another outcome stays in the draft.
@@ -303,7 +316,7 @@ func (d *VerdictDraft) Equal(other *VerdictDraft) bool {
 }
 
 // KeptDraft is a draft as it is stored. Each save makes the version that follows the one it was made from, so that a
-// page that has not seen the latest one does not replace it unasked.
+// page that has not seen the latest one does not replace it unasked, unless it is its own.
 type KeptDraft struct {
 	VerdictDraft
 	Version   int64 // 0: nothing is stored

@@ -76,16 +76,16 @@ var matrix = map[string]allowed{
 	},
 	"GET /desk/orders/{id}/request": {none: toSignIn, assigned: 200, other: 303, admin: 200},
 	"POST /desk/orders/{id}/request": {
-		form: []string{"want", "serial-number"}, none: toSignIn, assigned: 303, other: 303, admin: 303,
+		form: []string{"want", "serial-number"}, none: toSignIn, assigned: 303, other: 409, admin: 303,
 		moves: order.UpdatePhotos,
 	},
 	"GET /desk/orders/{id}/request/preview": {none: toSignIn, assigned: 200, other: 303, admin: 200},
 	"POST /desk/orders/{id}/request/preview": {
-		form: []string{"want", "serial-number"}, none: toSignIn, assigned: 200, other: 303, admin: 200,
+		form: []string{"want", "serial-number"}, none: toSignIn, assigned: 200, other: 409, admin: 200,
 	},
 	"GET /desk/orders/{id}/fail": {none: toSignIn, assigned: 200, other: 303, admin: 200},
 	"POST /desk/orders/{id}/fail": {
-		form: []string{"note", "no photo opens"}, none: toSignIn, assigned: 303, other: 303, admin: 303, moves: order.Failed,
+		form: []string{"note", "no photo opens"}, none: toSignIn, assigned: 303, other: 409, admin: 303, moves: order.Failed,
 	},
 	"GET /desk/orders/{id}/cancel":    {none: toSignIn, assigned: 403, other: 403, admin: 200},
 	"POST /desk/orders/{id}/cancel":   {none: toSignIn, assigned: 403, other: 403, admin: 303, moves: order.Completed},

@@ -24,6 +24,14 @@ func readDraftVersion(form *ui.Form) int64 {
 	return n
 }
 
+// readDraft takes the draft from a form that the page's script has sent.
+func readDraft(form *ui.Form) *order.VerdictDraft {
+	v := readVerdict(form)
+	v.Page.ID = form.Get("draft_page")
+	v.Page.Save, _ = strconv.ParseInt(form.Get("draft_save"), 10, 64) // what is no number is no later save
+	return v
+}
+
 // draftRefusal tells the page's script why a draft was not stored: "newer" when the version stored meanwhile is another
 // one, "lost" when the order is no longer theirs to judge, "other" when somebody else is signed in now.
 type draftRefusal struct {
@@ -38,7 +46,7 @@ func (d *Desk) saveDraft(w http.ResponseWriter, r *http.Request, who *visitor, f
 	if as := form.Get("as"); as != "" && as != who.User.ID {
 		return refuseDraft(w, draftRefusal{Kind: "other", Message: d.Site.T(r, "desk.draft.other", "name", who.User.Name)})
 	}
-	version, err := d.Service.SaveVerdictDraft(r.Context(), actorOf(who), id, readVerdict(form), readDraftVersion(form))
+	version, err := d.Service.SaveVerdictDraft(r.Context(), actorOf(who), id, readDraft(form), readDraftVersion(form))
 	f, _ := errors.AsType[*fault.Error](err)
 	switch {
 	case err == nil:
@@ -108,7 +116,9 @@ func (d *Desk) takeDraft(w http.ResponseWriter, r *http.Request, who *visitor, f
 	if !own.Empty() && readDraftVersion(form) != own.Version {
 		return d.Site.Redirect(w, r, takePath(id))
 	}
-	_, err = d.Service.SaveVerdictDraft(r.Context(), actorOf(who), id, &theirs.VerdictDraft, own.Version)
+	taken := theirs.VerdictDraft
+	taken.Page = order.DraftPage{}
+	_, err = d.Service.SaveVerdictDraft(r.Context(), actorOf(who), id, &taken, own.Version)
 	if errors.Is(err, order.DraftChanged) { // in another tab, this moment
 		return d.Site.Redirect(w, r, takePath(id))
 	}

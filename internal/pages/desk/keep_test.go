@@ -1,9 +1,11 @@
 package desk_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp/kb"
 
@@ -255,6 +257,99 @@ func TestDraft_Offline(t *testing.T) {
 	}
 }
 
+// TestDraft_LostAnswer checks that a draft that was stored and whose answer was lost is not taken for that of another
+// tab: not when the reviewer goes on, and not when they open the order again.
+func TestDraft_LostAnswer(t *testing.T) {
+	w, id, b := newReview(t)
+	const note = `const note = document.getElementById("f-note"); note.value = %q;
+		note.dispatchEvent(new Event("input", { bubbles: true }));`
+	lose := func(text string) { // the request arrives, the answer does not, and nothing after it
+		t.Helper()
+		b.AwaitTrue(`(() => { const real = window.fetch; window.real = real;
+			window.fetch = async (...args) => {
+				window.fetch = () => Promise.reject(new TypeError("offline"));
+				await real(...args);
+				throw new TypeError("lost");
+			};` + fmt.Sprintf(note, text) + `return true })()`)
+		b.AwaitTrue(draftIs + `"unsaved"`)
+		if got := w.draft(t, w.Mika, id); got.Note != text {
+			t.Fatalf("stored is %+v", got)
+		}
+	}
+	lose("One.")
+	b.AwaitTrue(`(() => { window.fetch = window.real;` + fmt.Sprintf(note, "One. Two.") + `return true })()`)
+	b.AwaitTrue(draftIs + `"saved"`)
+	if got := w.draft(t, w.Mika, id); got.Note != "One. Two." {
+		t.Errorf("stored is %+v", got)
+	}
+
+	lose("Three.")
+	b.AwaitTrue(`(() => {` + fmt.Sprintf(note, "Three. Four.") + `return true })()`)
+	restarted := b.Tab() // as after a crash of the first one
+	restarted.Open("/desk/orders/" + id)
+	restarted.AwaitTrue(`document.getElementById("f-note").value === "Three. Four."`)
+	restarted.AwaitTrue(draftIs + `"saved"`)
+	restarted.Await(`[data-note="restored"]`)
+	if got := w.draft(t, w.Mika, id); got.Note != "Three. Four." {
+		t.Errorf("stored is %+v", got)
+	}
+	b.Allow("409")
+	b.AwaitTrue(`(() => { window.fetch = window.real;` + fmt.Sprintf(note, "Five.") + `return true })()`)
+	b.Await(`[data-note="newer"]`) // the first one was no crash, and now is another tab
+}
+
+// TestDraft_Leaving checks that what was entered right before the page is left is stored: before the order is released,
+// before the request for photos is made from it, and when one just goes.
+func TestDraft_Leaving(t *testing.T) {
+	w, id, b := newReview(t)
+	left := func(field, way string) { // both in one moment
+		t.Helper()
+		b.AwaitTrue(`(() => { document.getElementById("` + field + `").click(); ` + way + `; return true })()`)
+	}
+	clicks := func(selector string) string { return "document.querySelector(`" + selector + "`).click()" }
+	left("c-brand-stamp-3", clicks(`a[href$="/request"]`))
+	b.AwaitTrue(`location.pathname.endsWith("/request") && document.readyState === "complete"`)
+	if !checked(b, "w-brand-stamp") {
+		t.Error("what was marked as not visible is not asked for")
+	}
+
+	b.Open("/desk/orders/" + id)
+	left("o-fake", `location.href = "/desk"`)
+	b.AwaitTrue(`location.pathname === "/desk" && document.readyState === "complete"`)
+	for end := time.Now().Add(20 * time.Second); w.draft(t, w.Mika, id).Outcome != order.Fake; {
+		if time.Now().After(end) {
+			t.Fatal("what was entered before one went is not stored")
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+
+	b.Open("/desk/orders/" + id)
+	b.Allow("ERR_INTERNET_DISCONNECTED")
+	b.Offline(true)
+	left("o-authentic", clicks(`form[action$="/release"] button`))
+	b.Await(`[data-note="unsaved"]`) // stays where the work is
+	if got := w.order(t, id); got.Status != order.Processing {
+		t.Errorf("the order is %s", got.Status)
+	}
+	b.Offline(false)
+	b.AwaitTrue(draftIs + `"saved"`)
+	left("o-unable-to-verify", clicks(`form[action$="/release"] button`))
+	b.AwaitTrue(`location.pathname === "/desk" && document.readyState === "complete"`)
+	if got := w.order(t, id); got.Status != order.Queued {
+		t.Errorf("the order is %s", got.Status)
+	}
+	if got := w.draft(t, w.Mika, id); got.Outcome != order.UnableToVerify {
+		t.Errorf("stored is %q", got.Outcome)
+	}
+
+	other := w.claimed(t, w.Mika)
+	b.Open("/desk/orders/" + other)
+	b.Follow(`form[action$="/release"] button`) // nothing was entered
+	if got := w.order(t, other); got.Status != order.Queued {
+		t.Errorf("the other order is %s", got.Status)
+	}
+}
+
 // TestDraft_TwoTabs checks that the older of two tabs does not replace the work of the other unasked.
 func TestDraft_TwoTabs(t *testing.T) {
 	w, id, a := newReview(t)
@@ -267,6 +362,7 @@ func TestDraft_TwoTabs(t *testing.T) {
 	a.AwaitTrue(draftIs + `"saved"`)
 
 	b.Fill("#f-note", "From the second tab.")
+	b.AwaitTrue(`(dispatchEvent(new Event("pagehide")), dispatchEvent(new Event("pagehide")))`) // one waits for the other
 	b.Await(`[data-note="newer"]`)
 	b.CheckAccessibility()
 	if got := w.draft(t, w.Mika, id); got.ReasonText.EN != "From the first tab." || got.Note != "" {

@@ -27,13 +27,30 @@ func (d *Desk) moved(w http.ResponseWriter, r *http.Request, next string, done u
 	return d.Site.Redirect(w, r, next, done)
 }
 
+// conflicts reports whether a use case has refused a move because the order is no longer what it was.
+func conflicts(err error) bool {
+	f, ok := errors.AsType[*fault.Error](err)
+	return ok && f.Kind == fault.Conflict
+}
+
+// whyMoved says on a page that shows what was entered once more why it was not done.
+func (d *Desk) whyMoved(r *http.Request, v *orderPage) string {
+	switch {
+	case v.Lost != "":
+		return v.Lost
+	case v.Assignee != nil && v.Status == order.Processing && !v.Mine:
+		return d.Site.T(r, "desk.order.held_by", "name", v.Assignee.Name)
+	}
+	return d.Site.T(r, "desk.conflict.changed")
+}
+
 // notMoved ends a form that was to move an order. A move that the order no longer allows is no error page: whoever
 // wanted it comes back to the order as it is now, and reads why.
 func (d *Desk) notMoved(w http.ResponseWriter, r *http.Request, err error) error {
-	f, ok := errors.AsType[*fault.Error](err)
-	if !ok || f.Kind != fault.Conflict {
+	if !conflicts(err) {
 		return err
 	}
+	f, _ := errors.AsType[*fault.Error](err)
 	return d.moved(w, r, orderPath(r.PathValue("id")), conflict(f))
 }
 
@@ -92,9 +109,35 @@ func (d *Desk) showNote(
 	return d.renderNote(w, r, v, action, form)
 }
 
+// notMovedNote is notMoved for a form with a note: whoever wrote one reads why on the same page, and still has it. Who
+// has done it themselves, with another request, sees the order.
+func (d *Desk) notMovedNote(
+	w http.ResponseWriter, r *http.Request, who *visitor, action string, form *ui.Form, refusal error,
+) error {
+	if !conflicts(refusal) || form.Get("note") == "" {
+		return d.notMoved(w, r, refusal)
+	}
+	v, err := d.orderPage(r, who, r.PathValue("id"))
+	if err != nil {
+		if v, err = d.unreadablePage(r, who, err); err != nil {
+			return err
+		}
+	}
+	if v.Status == order.Failed && v.AssigneeID == who.User.ID {
+		return d.notMoved(w, r, refusal)
+	}
+	d.feed.changed()
+	v.Moved = d.whyMoved(r, v)
+	return d.renderNote(w, r, v, action, form)
+}
+
 func (d *Desk) renderNote(w http.ResponseWriter, r *http.Request, v *orderPage, action string, form *ui.Form) error {
 	page := noteView{orderPage: v, Form: form, Action: action}
-	return d.pages.Render(w, r, ui.Page{Template: "note", Data: page, Form: form})
+	status := 0
+	if v.Moved != "" {
+		status = http.StatusConflict
+	}
+	return d.pages.Render(w, r, ui.Page{Template: "note", Data: page, Form: form, Status: status})
 }
 
 func canFail(v *orderPage) bool   { return v.CanFail }
@@ -118,7 +161,7 @@ func (d *Desk) fail(w http.ResponseWriter, r *http.Request, who *visitor, form *
 		return d.showNote(w, r, who, "fail", form, canFail)
 	}
 	if err != nil {
-		return d.notMoved(w, r, err)
+		return d.notMovedNote(w, r, who, "fail", form, err)
 	}
 	return d.moved(w, r, d.queuePath(r), ui.Done("desk.done.failed", "number", o.Number))
 }
@@ -129,7 +172,7 @@ func (d *Desk) cancel(w http.ResponseWriter, r *http.Request, who *visitor, form
 		return d.showNote(w, r, who, "cancel", form, canCancel)
 	}
 	if err != nil {
-		return d.notMoved(w, r, err)
+		return d.notMovedNote(w, r, who, "cancel", form, err)
 	}
 	return d.moved(w, r, d.queuePath(r), ui.Done("desk.done.canceled", "number", o.Number))
 }

@@ -289,6 +289,42 @@ func TestRequestPhotos(t *testing.T) {
 	})
 }
 
+// TestMoved_NothingTypedIsLost checks that a form whose order has moved meanwhile is shown again with what was entered
+// and the reason, and can be sent when the order is theirs again.
+func TestMoved_NothingTypedIsLost(t *testing.T) {
+	w := newWorld(t)
+	id := w.claimed(t, w.Mika)
+	v, admin := w.AsStaff(t, w.Mika), w.AsStaff(t, w.Aoi)
+	path, fail := "/desk/orders/"+id+"/request", "/desk/orders/"+id+"/fail"
+	fields := []string{
+		"want", "serial-number", "condition.serial-number", "unclear", "requirements.serial-number", "macro",
+		"comment.serial-number", "All digits, please.", "max.serial-number", "7",
+	}
+	v.Post(path+"/preview", fields...).Want(t, http.StatusOK)
+	admin.Submit("/desk/orders/"+id+"/reassign", "assignee_id", w.Ren.ID).Want(t, http.StatusOK)
+	entered := []string{
+		"Aoi Mori reassigned this order to Ren Ito.", "What you entered is still here.", "All digits, please.",
+		`id="w-serial-number" checked`, `value="7"`, `action="/desk/orders/` + id + `/request/preview"`,
+	}
+	for address, fields := range map[string][]string{
+		path: fields, path + "/preview": fields, path + "/preview?again": append([]string{"edit", "1"}, fields...),
+	} {
+		v.Post(address, fields...).Want(t, http.StatusConflict, entered...)
+	}
+	v.Post(fail, "note", "The photos are of <another> bag.").Want(t, http.StatusConflict,
+		"Aoi Mori reassigned this order to Ren Ito.", "What you entered is still here.", "of &lt;another&gt; bag.")
+	v.Post(fail, "note", " ").Want(t, http.StatusSeeOther) // nothing was entered
+	v.Get(path).Want(t, http.StatusSeeOther)
+	third := w.AsStaff(t, w.AddStaff(t, "kai@example.com", "Kai Ota", access.Reviewer))
+	third.Post(fail, "note", "Mine?").Want(t, http.StatusConflict, "Ren Ito is reviewing this order.", "Mine?")
+
+	w.AsStaff(t, w.Ren).Submit("/desk/orders/"+id+"/release").Want(t, http.StatusOK)
+	v.Submit("/desk/orders/"+id+"/claim").Want(t, http.StatusOK)
+	v.Post(path+"/preview", fields...).Want(t, http.StatusOK, "All digits, please.").Lacks(t, "Nothing was done.")
+	v.Submit(path, fields...).Want(t, http.StatusOK, "Photos requested for")
+	v.Submit(path, fields...).Want(t, http.StatusOK, "The order has changed", "Clock paused") // they did it themselves
+}
+
 func TestOtherMoves(t *testing.T) {
 	w := newWorld(t)
 	t.Run("FailNeedsNote", func(t *testing.T) {
@@ -404,7 +440,8 @@ func TestUnreadableOrder(t *testing.T) {
 	for _, page := range []string{"", "/cancel"} {
 		v.Get("/desk/orders/"+id+page).Want(t, http.StatusOK, "cannot be read", "/desk/orders/"+id+"/cancel", "12 credits")
 	}
-	v.Submit("/desk/orders/"+id+"/fail", "note", "It is broken.").Want(t, http.StatusOK, "cannot be read") // it is queued
+	queued := v.Post("/desk/orders/"+id+"/fail", "note", "It is broken.")
+	queued.Want(t, http.StatusConflict, "cannot be read", "It is broken.")
 	v.Submit("/desk/orders/"+id+"/cancel").Want(t, http.StatusOK, "is canceled and refunded.")
 	v.Get("/desk/orders/"+id).Want(t, http.StatusOK, "Canceled").Lacks(t, "cannot be read")
 }

@@ -26,6 +26,7 @@ type orderPage struct {
 	Draft      *order.KeptDraft // of the assignee, when the order has ended
 	Colleague  *colleagueView   // what somebody else had entered; nil: nothing
 	Lost       string           // who took the order from the visitor; empty: nobody
+	Moved      string           // why what was entered could not be done; empty: nothing was tried
 	Me         string           // id of the visitor
 	Queue      string           // address of the queue as it was seen last
 	Unreadable bool             // there is nothing but what its columns tell

@@ -39,18 +39,29 @@ func (d *Desk) showRequest(w http.ResponseWriter, r *http.Request, who *visitor)
 			}
 		}
 	}
-	return d.renderRequest(w, r, who, form, nil, http.StatusOK)
+	return d.renderRequest(w, r, who, form, nil)
 }
 
+// renderRequest shows the form with what was entered so far and what was wrong with it. Whoever has entered something
+// keeps it when the order has moved; who has sent it already, or only wants to begin, sees the order.
 func (d *Desk) renderRequest(
-	w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form, refusal error, status int,
+	w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form, refusal error,
 ) error {
 	v, err := d.orderPage(r, who, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	if !v.CanRequest {
-		return d.Site.Redirect(w, r, orderPath(v.ID), ui.Failed("desk.conflict.moved"))
+	status := http.StatusOK
+	if invalid(refusal) {
+		status = http.StatusUnprocessableEntity
+	}
+	if !v.CanRequest || conflicts(refusal) {
+		sent := v.Status == order.UpdatePhotos && v.AssigneeID == who.User.ID
+		if r.Method != http.MethodPost || sent {
+			return d.Site.Redirect(w, r, orderPath(v.ID), ui.Failed("desk.conflict.moved"))
+		}
+		d.feed.changed()
+		v.Moved, status = d.whyMoved(r, v), http.StatusConflict
 	}
 	snap := d.Service.Catalog()
 	page := &requestView{orderPage: v, Form: form, Conditions: snap.Conditions(), Requirements: snap.Requirements()}
@@ -132,14 +143,14 @@ type requestAnswer struct {
 
 func (d *Desk) previewRequest(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
 	if form.Get("edit") != "" { // back from the preview, with everything that was entered
-		return d.renderRequest(w, r, who, form, nil, http.StatusOK)
+		return d.renderRequest(w, r, who, form, nil)
 	}
 	after, err := d.Service.PreviewRequest(r.Context(), actorOf(who), r.PathValue("id"), readRequest(form))
-	if invalid(err) {
-		return d.renderRequest(w, r, who, form, err, http.StatusUnprocessableEntity)
+	if invalid(err) || conflicts(err) {
+		return d.renderRequest(w, r, who, form, err)
 	}
 	if err != nil {
-		return d.notMoved(w, r, err)
+		return err
 	}
 	v, err := d.orderPage(r, who, after.ID)
 	if err != nil {
@@ -159,11 +170,11 @@ func (d *Desk) previewRequest(w http.ResponseWriter, r *http.Request, who *visit
 // sendRequest asks the customer.
 func (d *Desk) sendRequest(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
 	o, err := d.Service.RequestPhotos(r.Context(), actorOf(who), r.PathValue("id"), readRequest(form))
-	if invalid(err) {
-		return d.renderRequest(w, r, who, form, err, http.StatusUnprocessableEntity)
+	if invalid(err) || conflicts(err) {
+		return d.renderRequest(w, r, who, form, err)
 	}
 	if err != nil {
-		return d.notMoved(w, r, err)
+		return err
 	}
 	return d.redirectNext(w, r, who, form, ui.Done("desk.done.requested", "number", o.Number))
 }

@@ -4,6 +4,7 @@ const WAIT = 700; // after the last change
 const LIMIT = 15000; // for one answer
 const RETRY = [2000, 4000, 8000, 15000, 30000];
 const KEPT = 7 * 24 * 3600 * 1000; // in this browser
+const KEEPALIVE = 60000; // bytes: browsers refuse to finish more than 64 KiB for a page that is gone
 const PREFIX = "assay.draft.";
 const OPEN = new Set(["unsaved", "signed-out", "other", "newer"]); // states in which leaving would lose something
 const AWAY = new Set(["signed-out", "other"]); // states that end when the reviewer signs in again
@@ -15,6 +16,8 @@ export class Draft {
     this.restored = restored;
     this.key = PREFIX + form.dataset.key;
     this.version = form.elements.draft_version;
+    this.page = [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("");
+    this.saves = 0;
     this.state = "same"; // as the server has it
     this.tries = 0;
     this.sending = null;
@@ -45,6 +48,7 @@ export class Draft {
   // changed is to be called after every change.
   changed() {
     if (this.state === "lost") return;
+    this.recovered = false;
     if (this.read() === this.saved && !this.sending && this.state !== "newer") {
       this.forget();
       return this.show("saved");
@@ -74,16 +78,33 @@ export class Draft {
     return this.state === "lost" || this.state === "newer" ? false : this.post();
   }
 
-  async post() {
+  // settle is send for those who leave the page: it reports whether nothing is left to be stored, and leads to the note
+  // that says why where something is.
+  async settle() {
+    if (await this.send() || this.state === "lost") return true;
+    this.reveal();
+    return false;
+  }
+
+  // reveal brings the note that is shown into sight.
+  reveal() { document.querySelector("[data-note]:not([hidden])")?.scrollIntoView({ block: "nearest" }); }
+
+  // post sends what is entered, one at a time, and reports whether the server has it.
+  post() {
+    this.sending ??= this.exchange().finally(() => { this.sending = null; });
+    return this.sending;
+  }
+
+  async exchange() {
     const entered = this.read();
     const body = new URLSearchParams(new FormData(this.form));
+    body.set("draft_page", this.page); // a page goes on from what it stored itself, even when the answer was lost
+    body.set("draft_save", ++this.saves);
     if (!OPEN.has(this.state)) this.show("saving");
-    this.sending = fetch(this.form.dataset.draft, {
-      method: "POST", body, keepalive: document.hidden, signal: AbortSignal.timeout(LIMIT),
+    const response = await fetch(this.form.dataset.draft, {
+      method: "POST", body, keepalive: String(body).length < KEEPALIVE, signal: AbortSignal.timeout(LIMIT),
     }).catch(() => null);
-    const response = await this.sending;
     const refusal = response?.status === 409 ? await response.json().catch(() => null) : null;
-    this.sending = null;
     if (response?.ok) {
       this.version.value = response.headers.get("Draft-Version");
       this.saved = entered;
@@ -129,7 +150,7 @@ export class Draft {
   // keep stores what is entered in this browser.
   keep() {
     try {
-      const kept = { entered: this.read(), version: Number(this.version.value), at: Date.now() };
+      const kept = { entered: this.read(), version: Number(this.version.value), page: this.page, at: Date.now() };
       localStorage.setItem(this.key, JSON.stringify(kept));
     } catch {
       // full, or not allowed: the page itself still has it
@@ -158,9 +179,12 @@ export class Draft {
     }
     if (!kept || kept.entered === this.saved) return this.forget();
     this.fill(JSON.parse(kept.entered));
-    if (kept.version === Number(this.version.value)) {
+    const own = kept.page && kept.page === this.form.dataset.storedBy; // its answer did not arrive
+    if (own || kept.version === Number(this.version.value)) {
       this.note("restored");
       this.changed();
+      this.recovered = true; // what the page says until the next change
+      this.send(); // at once: the last save of the former page may still be under way, and is the same
     } else {
       this.newest = this.version.value;
       this.show("newer");
@@ -184,7 +208,8 @@ export class Draft {
       place.dataset.state = state;
       place.textContent = place.dataset[state.replace(/-(.)/g, (_, letter) => letter.toUpperCase())] ?? "";
     }
-    if (state !== "saving") this.note(OPEN.has(state) || state === "lost" ? state : null, message);
+    const calm = this.recovered ? "restored" : null;
+    if (state !== "saving") this.note(OPEN.has(state) || state === "lost" ? state : calm, message);
   }
 
   // note shows one of the notes above the form.

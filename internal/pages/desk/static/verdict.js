@@ -26,7 +26,7 @@ if (form) {
     stored = await draft.confirm();
     button.disabled = false;
     if (stored) form.requestSubmit();
-    else document.querySelector("[data-note]:not([hidden])")?.scrollIntoView({ block: "nearest" });
+    else draft.reveal();
   });
   addEventListener("pageshow", () => { stored = false; });
   form.addEventListener("keydown", (event) => {
@@ -35,7 +35,28 @@ if (form) {
     form.requestSubmit();
   });
 
+  for (const way of document.querySelectorAll("[data-after-draft]")) after(draft, way);
   for (const input of form.querySelectorAll(".reason-filter")) filter(input);
+}
+
+// after makes a form or a link wait until the draft is stored: what follows reads it, or ends the right to change it.
+function after(draft, way) {
+  const isForm = way.matches("form");
+  let waiting = false, ready = false;
+  way.addEventListener(isForm ? "submit" : "click", async (event) => {
+    if (ready || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    if (waiting) return;
+    waiting = true;
+    const stored = await draft.settle();
+    setTimeout(() => { // a form cannot be sent while the event of its sending is under way
+      waiting = false;
+      ready = stored;
+      if (stored && isForm) way.requestSubmit(event.submitter);
+      else if (stored) way.click();
+      ready = false;
+    });
+  });
 }
 
 // show repeats the affected indexes beside the reasons.
