@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/assayhq/assay/internal/testkit/uitest"
@@ -199,7 +200,14 @@ func TestAnswerPhotoRequest_Corrected(t *testing.T) {
 		b.Upload(field(1), text)
 		refused(t, "text.jpg", 1, 0)
 	})
-	b.Upload(field(1), photo)
+	t.Run("StorageIsFull", func(t *testing.T) {
+		b.Upload(field(1), photo)
+		w.Reconfigure(t, func(c *service.Config) { c.Limits.StoredBytes = 1 })
+		refused(t, "storage of your account is full", 1, 1)
+		b.Screenshot("photo-request-storage-full")
+		b.CheckAccessibility()
+		w.Reconfigure(t, func(c *service.Config) { c.Limits.StoredBytes = 0 })
+	})
 	for _, r := range o.Requested[2:] {
 		b.Click(`input[name="unable.` + r.IndexCode + `"]`)
 	}
