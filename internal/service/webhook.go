@@ -198,8 +198,8 @@ func (s *Service) RotateSecret(
 	return s.RotateSecretOnce(ctx, actor, id, time.Time{})
 }
 
-// RotateSecretOnce is RotateSecret for a form that may be sent twice: it replaces the secret that the endpoint has since
-// a time, and refuses to replace a later one. Without a time it replaces any.
+// RotateSecretOnce is RotateSecret for a form that may be sent twice: it replaces the secret that the endpoint has
+// since a time, and refuses to replace a later one. Without a time it replaces any.
 func (s *Service) RotateSecretOnce(
 	ctx context.Context, actor access.Actor, id string, since time.Time,
 ) (e *webhook.Endpoint, signingSecret string, err error) {

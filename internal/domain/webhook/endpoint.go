@@ -62,8 +62,8 @@ type Rotation struct {
 	PreviousUntil  time.Time
 }
 
-// RotationRepeat is for how long after a rotation another one is taken for its repeat, by somebody whom the first answer
-// did not reach: the secret of that answer was never in use.
+// RotationRepeat is for how long after a rotation another one is taken for its repeat, by somebody whom the first
+// answer did not reach: the secret of that answer was never in use.
 const RotationRepeat = 5 * time.Minute
 
 // Overlaps reports whether the previous secret is still valid.
