@@ -66,10 +66,12 @@ func (s *Service) Statistics(ctx context.Context, actor access.Actor, days int) 
 		return nil, err
 	}
 	days = min(max(days, 1), MaxStatisticsDays)
-	today := dayOf(s.now())
+	now := s.now()
+	today := dayOf(now)
 	first := today.AddDate(0, 0, 1-days)
 	q := s.store.Lists(ctx)
-	saved, err := q.DailyStatistics(ctx, first.Format(time.DateOnly), today.Format(time.DateOnly))
+	final := openDay(now).AddDate(0, 0, -1)
+	saved, err := q.DailyStatistics(ctx, first.Format(time.DateOnly), final.Format(time.DateOnly))
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +154,7 @@ func (s *Service) SaveStatistics(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	saved := 0
-	for ; !now.Before(day.AddDate(0, 0, 1).Add(settling)); day = day.AddDate(0, 0, 1) {
+	for open := openDay(now); day.Before(open); day = day.AddDate(0, 0, 1) {
 		figures, err := s.figuresOf(ctx, day)
 		if err != nil {
 			return saved, err
@@ -175,7 +177,7 @@ func (s *Service) SaveStatistics(ctx context.Context) (int, error) {
 // long ago to be shown.
 func (s *Service) firstUnsavedDay(ctx context.Context, now time.Time) (time.Time, error) {
 	earliest := dayOf(now).AddDate(0, 0, -MaxStatisticsDays)
-	last, err := s.store.LastStatisticsDay(ctx)
+	last, err := s.lastSavedDay(ctx, now)
 	if err != nil {
 		return now, err
 	}
@@ -199,6 +201,20 @@ func (s *Service) firstUnsavedDay(ctx context.Context, now time.Time) (time.Time
 		return earliest, nil
 	}
 	return day, nil
+}
+
+// lastSavedDay returns the newest day whose figures are saved; empty when there is none. Where a clock was ahead there
+// are figures of days that are not over: they are deleted, since they would stand for those days when they are.
+func (s *Service) lastSavedDay(ctx context.Context, now time.Time) (string, error) {
+	last, err := s.store.LastStatisticsDay(ctx)
+	open := openDay(now).Format(time.DateOnly)
+	if err != nil || last < open {
+		return last, err
+	}
+	if err := s.store.Update(ctx, func(tx *store.Tx) error { return tx.DeleteDailyStatistics(open) }); err != nil {
+		return "", err
+	}
+	return s.store.LastStatisticsDay(ctx)
 }
 
 // sampleQueue saves the length of the queue, once for each quarter of an hour, and deletes counts that nobody looks at
@@ -235,5 +251,8 @@ func (s *Service) figuresOf(ctx context.Context, day time.Time) (*statistics.Fig
 	f.Created, err = s.store.CountCreatedOrders(ctx, day, end)
 	return f, err
 }
+
+// openDay returns the first day whose figures are not final.
+func openDay(now time.Time) time.Time { return dayOf(now.Add(-settling)) }
 
 func dayOf(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }

@@ -102,3 +102,48 @@ func TestStatistics(t *testing.T) {
 		})
 	})
 }
+
+// TestStatistics_ClockAhead checks that figures which were saved for days to come do not stand for those days.
+func TestStatistics_ClockAhead(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		s := shop.New(t, target)
+		today := time.Now().UTC().Truncate(24 * time.Hour) // ids tell on which day orders were created
+		s.Clock.Set(today.Add(time.Hour))
+		o := newOffice(t, s)
+		save := func() {
+			t.Helper()
+			must.NoError(t, ignore(o.Service.SaveStatistics(t.Context())))
+		}
+		o.Order(t, o.Live, "")
+		s.Clock.Advance(5 * 24 * time.Hour)
+		save()
+		s.Clock.Set(today.Add(2 * time.Hour))
+		canceled := o.Order(t, o.Live, "")
+		wants := func(when string, ended ...int64) {
+			t.Helper()
+			got, err := o.Service.Statistics(t.Context(), by(o.boss), len(ended))
+			must.NoError(t, err)
+			for i, d := range got.Days {
+				created := int64(0)
+				if d.Date.Equal(today) {
+					created = 2
+				}
+				if d.Figures.Created != created || d.Figures.Ended["canceled"] != ended[i] {
+					t.Errorf("%s: %s has %+v, want %d created and %d canceled", when, d.Date.Format(time.DateOnly), d.Figures,
+						created, ended[i])
+				}
+			}
+		}
+		wants("before anything is saved again", 0, 0)
+		save()
+		wants("today", 0, 0)
+		s.Clock.Set(today.Add(25 * time.Hour))
+		_, err := o.Service.CancelOrder(t.Context(), o.boss.Actor(access.Origin{}), canceled, "")
+		must.NoError(t, err)
+		save()
+		wants("the day after", 0, 1)
+		s.Clock.Set(today.Add(73 * time.Hour))
+		save()
+		wants("afterwards", 0, 1, 0, 0)
+	})
+}

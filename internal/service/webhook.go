@@ -195,6 +195,14 @@ func (s *Service) DeleteEndpoint(ctx context.Context, actor access.Actor, id str
 func (s *Service) RotateSecret(
 	ctx context.Context, actor access.Actor, id string,
 ) (e *webhook.Endpoint, signingSecret string, err error) {
+	return s.RotateSecretOnce(ctx, actor, id, time.Time{})
+}
+
+// RotateSecretOnce is RotateSecret for a form that may be sent twice: it replaces the secret that the endpoint has
+// since a time, and refuses to replace a later one. Without a time it replaces any.
+func (s *Service) RotateSecretOnce(
+	ctx context.Context, actor access.Actor, id string, since time.Time,
+) (e *webhook.Endpoint, signingSecret string, err error) {
 	if e, err = s.managedEndpoint(ctx, actor, id); err != nil {
 		return nil, "", err
 	}
@@ -202,18 +210,23 @@ func (s *Service) RotateSecret(
 		return nil, "", webhook.NotHMAC
 	}
 	signingSecret = webhook.NewSigningSecret()
-	now := s.now()
-	sealed, until := s.secrets.Seal(signingSecret, e.ID), now.Add(s.secretOverlap)
+	sealed := s.secrets.Seal(signingSecret, e.ID)
 	err = s.store.Update(ctx, func(tx *store.Tx) error {
-		return errors.Join(tx.RotateSecret(e.APIKeyID, e.ID, sealed, now, until),
-			s.record(tx, actor, endpointEvent(audit.SecretRotated, e, nil)))
+		locked, err := tx.LockEndpoint(id)
+		if err != nil {
+			return err
+		}
+		e = locked
+		if !since.IsZero() && !e.SecretSince().Equal(since) {
+			return webhook.AlreadyRotated
+		}
+		e.Rotate(sealed, s.now(), s.secretOverlap)
+		return errors.Join(tx.SaveRotation(e), s.record(tx, actor, endpointEvent(audit.SecretRotated, e, nil)))
 	})
 	if err != nil {
 		return nil, "", orNotFound(err, webhook.NotFound)
 	}
 	s.onChange(EndpointChange)
-	e.Rotation = &webhook.Rotation{At: now, SealedPrevious: e.SealedSecret, PreviousUntil: until}
-	e.SealedSecret = sealed
 	return e, signingSecret, nil
 }
 

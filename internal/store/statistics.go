@@ -65,11 +65,16 @@ func (q Queries) FirstOrderAt(ctx context.Context) (at time.Time, err error) {
 	return at, err
 }
 
-// SaveDailyStatistics saves the figures of a day that is over. Another node may have saved them already; they are the
-// same.
+// SaveDailyStatistics saves the figures of a day that is over. Another node may have saved them already: they are the
+// same, unless its clock was ahead.
 func (t *Tx) SaveDailyStatistics(day, figures string) error {
-	return t.exec("INSERT INTO daily_statistics (day, figures) VALUES ($1, $2) ON CONFLICT (day) DO NOTHING",
-		day, figures)
+	return t.exec(`INSERT INTO daily_statistics (day, figures) VALUES ($1, $2)
+		ON CONFLICT (day) DO UPDATE SET figures = excluded.figures`, day, figures)
+}
+
+// DeleteDailyStatistics deletes the figures of a day and all after it.
+func (t *Tx) DeleteDailyStatistics(from string) error {
+	return t.exec("DELETE FROM daily_statistics WHERE day >= $1", from)
 }
 
 // QueueSample is how many Live orders were open at a time.

@@ -90,12 +90,17 @@ func (t *Tx) DeleteEndpoint(keyID, id string, now time.Time) error {
 	return t.DropPendingDeliveries(id)
 }
 
-// RotateSecret replaces the secret of an endpoint of an API key, or returns ErrNotFound. The one it had until now is
-// valid until a time as well.
-func (t *Tx) RotateSecret(keyID, id, sealed string, now, previousUntil time.Time) error {
-	return t.db.One(`UPDATE webhook_endpoints SET sealed_previous = sealed_secret, sealed_secret = $1, rotated_at = $2,
-		previous_until = $3 WHERE id = $4 AND api_key_id = $5`, sealed, column.Micros(now), column.Micros(previousUntil),
-		id, keyID)
+// LockEndpoint keeps others from changing an endpoint until the transaction ends, and returns it.
+func (t *Tx) LockEndpoint(id string) (*webhook.Endpoint, error) {
+	return db.First(t.endpoints(t.Context(),
+		"SELECT "+endpointColumns+" FROM webhook_endpoints WHERE id = $1"+t.db.Dialect.ForUpdate, id))
+}
+
+// SaveRotation saves the secrets of an endpoint after a rotation, or returns ErrNotFound.
+func (t *Tx) SaveRotation(e *webhook.Endpoint) error {
+	return t.db.One(`UPDATE webhook_endpoints SET sealed_secret = $1, sealed_previous = $2, rotated_at = $3,
+		previous_until = $4 WHERE id = $5`, e.SealedSecret, e.Rotation.SealedPrevious, column.Micros(e.Rotation.At),
+		column.Micros(e.Rotation.PreviousUntil), e.ID)
 }
 
 // PauseEndpoint makes the deliveries to an endpoint of an API key wait, and reports whether it was not paused: one that

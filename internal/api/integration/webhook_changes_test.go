@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/uuid7"
@@ -46,6 +47,31 @@ func TestRotateSecret(t *testing.T) {
 				t.Error("the second rotation changed nothing")
 			}
 			c.Get(t, "/webhooks").Lacks(t, "data.0.signing_secret", "data.0.paused")
+		})
+		t.Run("Repeated", func(t *testing.T) {
+			id := c.Post(t, "/webhooks", endpoint("https://a.public.example/3")).Want(t, 201).Text(t, "id")
+			stored := func() *webhook.Endpoint {
+				t.Helper()
+				e, err := w.Store.Endpoint(t.Context(), id)
+				must.NoError(t, err)
+				return e
+			}
+			known, until := stored().SealedSecret, w.Clock.Now().Add(integrationtest.SecretOverlap)
+			for range 3 { // the answers of the first two are lost
+				c.Post(t, "/webhooks/"+id+"/rotate_secret", nil).Want(t, 200).
+					Is(t, "previous_valid_until", until.Format(order.TimeFormat))
+				if r := stored().Rotation; r.SealedPrevious != known || !r.PreviousUntil.Equal(until) {
+					t.Fatalf("after a repeat the secret that the receiver knows is not valid for the overlap: %+v", r)
+				}
+				w.Clock.Advance(webhook.RotationRepeat - time.Second)
+			}
+			w.Clock.Advance(time.Second)
+			told := stored().SealedSecret
+			c.Post(t, "/webhooks/"+id+"/rotate_secret", nil).Want(t, 200)
+			if r := stored().Rotation; r.SealedPrevious != told ||
+				!r.PreviousUntil.Equal(w.Clock.Now().Add(integrationtest.SecretOverlap)) {
+				t.Errorf("another rotation left %+v", r)
+			}
 		})
 		t.Run("OAuth2", func(t *testing.T) {
 			oauth := obj{

@@ -62,6 +62,37 @@ type Rotation struct {
 	PreviousUntil  time.Time
 }
 
+// RotationRepeat is for how long after a rotation another one is taken for its repeat, by somebody whom the first
+// answer did not reach: the secret of that answer was never in use.
+const RotationRepeat = 5 * time.Minute
+
+// Overlaps reports whether the previous secret is still valid.
+func (r *Rotation) Overlaps(now time.Time) bool { return r != nil && now.Before(r.PreviousUntil) }
+
+// Repeats reports whether a rotation now would be a repeat of this one. Clocks of nodes differ a little.
+func (r *Rotation) Repeats(now time.Time) bool {
+	return r.Overlaps(now) && now.Sub(r.At).Abs() < RotationRepeat
+}
+
+// SecretSince returns since when the endpoint has its secret.
+func (e *Endpoint) SecretSince() time.Time {
+	if e.Rotation != nil {
+		return e.Rotation.At
+	}
+	return e.CreatedAt
+}
+
+// Rotate replaces the signing secret. The one that the endpoint had is valid for the overlap as well. A repeat replaces
+// the secret of the rotation that it repeats: the one before is what the receiver knows, and stays valid for as long as
+// it was to be, no longer, so that a secret that has leaked comes to its end.
+func (e *Endpoint) Rotate(sealed string, now time.Time, overlap time.Duration) {
+	next := Rotation{At: now, SealedPrevious: e.SealedSecret, PreviousUntil: now.Add(overlap)}
+	if r := e.Rotation; r.Repeats(now) {
+		next.SealedPrevious, next.PreviousUntil = r.SealedPrevious, r.PreviousUntil
+	}
+	e.SealedSecret, e.Rotation = sealed, &next
+}
+
 // Secrets returns the sealed secrets with which a delivery is signed at a time; previous is empty when there is none.
 // Before the rotation it was signed with the previous one alone.
 func (e *Endpoint) Secrets(at time.Time) (current, previous string) {
@@ -197,6 +228,10 @@ var NotFound = fault.New(fault.NotFound, fault.CodeNotFound, "There is no such w
 // NotHMAC is the error for the rotation of the secret of an endpoint that has none.
 var NotHMAC = fault.New(fault.Conflict, "webhook-not-hmac",
 	"Deliveries to this endpoint are not signed: it has no signing secret.")
+
+// AlreadyRotated is the refusal to rotate a secret that is not in use any more.
+var AlreadyRotated = fault.New(fault.Conflict, "secret-already-rotated",
+	"The signing secret has been rotated in the meantime.")
 
 // DeliveryNotFound is the refusal of a delivery that does not exist for the caller.
 var DeliveryNotFound = fault.Missing("delivery")

@@ -2,6 +2,7 @@ package portal
 
 import (
 	"embed"
+	"errors"
 	"net/http"
 	"time"
 
@@ -42,7 +43,7 @@ func (p *Portal) showEndpoint(w http.ResponseWriter, r *http.Request, who *visit
 	}
 	now := p.Site.Now()
 	v.Usable = v.Key.UsableAt(now)
-	v.Overlap = e.Rotation != nil && now.Before(e.Rotation.PreviousUntil)
+	v.Overlap = e.Rotation.Overlaps(now)
 	if e.PausedAt != nil {
 		v.PausedBy = e.PausedAt.Add(webhook.MaxPause)
 	}
@@ -110,20 +111,51 @@ func endpointPath(e *webhook.Endpoint) string {
 	return home + "/" + string(e.Environment) + "/webhooks/" + e.ID
 }
 
+type rotationView struct {
+	*webhook.Endpoint
+	Back    string
+	Since   string // of the secret that is replaced
+	Overlap bool   // the previous secret is still valid
+	Repeat  bool   // and stays so
+	Form    *ui.Form
+}
+
 func (p *Portal) showRotateSecret(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	e, err := p.Service.Endpoint(r.Context(), who.actor(), r.PathValue("id"))
+	page, err := p.rotationPage(r, who, ui.NewForm())
 	if err != nil {
 		return err
 	}
-	if e.OAuth != nil {
-		return webhook.NotHMAC
-	}
-	return p.confirm(w, r, "portal.endpoint.rotate", endpointPath(e), "url", e.URL)
+	return p.pages.Render(w, r, page)
 }
 
-// rotateSecret shows the new signing secret once, in the answer itself.
-func (p *Portal) rotateSecret(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	e, secret, err := p.Service.RotateSecret(r.Context(), who.actor(), r.PathValue("id"))
+// rotationPage asks before the secret is replaced that the endpoint has now.
+func (p *Portal) rotationPage(r *http.Request, who *visitor, form *ui.Form) (ui.Page, error) {
+	e, err := p.Service.Endpoint(r.Context(), who.actor(), r.PathValue("id"))
+	if err != nil {
+		return ui.Page{}, err
+	}
+	if e.OAuth != nil {
+		return ui.Page{}, webhook.NotHMAC
+	}
+	now := p.Site.Now()
+	return ui.Page{Template: "secret_rotate", Form: form, Data: rotationView{
+		Endpoint: e, Back: endpointPath(e), Since: e.SecretSince().Format(time.RFC3339Nano),
+		Overlap: e.Rotation.Overlaps(now), Repeat: e.Rotation.Repeats(now), Form: form,
+	}}, nil
+}
+
+// rotateSecret shows the new signing secret once, in the answer itself. A form that is sent again is asked about again:
+// the secret that it was about is replaced already.
+func (p *Portal) rotateSecret(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
+	since, _ := time.Parse(time.RFC3339Nano, form.Get("since")) // without it: whichever secret there is
+	e, secret, err := p.Service.RotateSecretOnce(r.Context(), who.actor(), r.PathValue("id"), since)
+	if errors.Is(err, webhook.AlreadyRotated) {
+		page, failed := p.rotationPage(r, who, form)
+		if failed != nil {
+			return failed
+		}
+		return p.pages.Again(w, r, page, err)
+	}
 	if err != nil {
 		return err
 	}

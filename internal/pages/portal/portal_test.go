@@ -16,6 +16,6 @@ func TestMessages(t *testing.T) {
 		"portal.delivery.because_", "portal.failure.",
 		"portal.audit.source.", "portal.audit.code.", "portal.audit.lead_",
 		"portal.chart.", "portal.limits.of_", "portal.requests.class_", "portal.capture.life_",
-		"portal.capture.revoke_", "portal.endpoint.rotate_", "portal.keys.revoke_", "portal.order.cancel_",
+		"portal.capture.revoke_", "portal.keys.revoke_", "portal.order.cancel_",
 		"portal.team.remove_", "portal.webhooks.delete_") // of confirm
 }

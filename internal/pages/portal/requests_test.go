@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/webhook"
@@ -58,30 +59,53 @@ func TestEndpointPage(t *testing.T) {
 	v := w.AsUser(t, w.Developer)
 	e := w.endpoint(t, access.Test)
 	path := "/portal/test/webhooks/" + e.ID
-	endpoint := func(t *testing.T) *webhook.Endpoint {
+	endpoint := func(t *testing.T, id string) *webhook.Endpoint {
 		t.Helper()
-		now, err := w.Service.Endpoint(t.Context(), access.Operator, e.ID)
+		now, err := w.Service.Endpoint(t.Context(), access.Operator, id)
 		must.NoError(t, err)
 		return now
 	}
 	t.Run("PauseAndResume", func(t *testing.T) {
 		v.Get(path).Want(t, http.StatusOK, e.URL, "Pause", "No attempts")
-		if p := v.Post(path+"/pause", "paused", "1"); p.Location != path || endpoint(t).PausedAt == nil {
+		if p := v.Post(path+"/pause", "paused", "1"); p.Location != path || endpoint(t, e.ID).PausedAt == nil {
 			t.Errorf("led to %q, not paused", p.Location)
 		}
 		v.Get(path).Want(t, http.StatusOK, "Resume", "Deliveries wait")
-		if v.Post(path + "/pause"); endpoint(t).PausedAt != nil {
+		if v.Post(path + "/pause"); endpoint(t, e.ID).PausedAt != nil {
 			t.Error("still paused")
 		}
 	})
 	t.Run("RotateSecret", func(t *testing.T) {
 		v.Get(path+"/rotate").Want(t, http.StatusOK, "Rotate the signing secret?")
-		before := endpoint(t).SealedSecret
+		before := endpoint(t, e.ID).SealedSecret
 		v.Post(path+"/rotate").Want(t, http.StatusOK, "shown only once", "valid until", `class="secret"`)
-		after := endpoint(t)
+		after := endpoint(t, e.ID)
 		if after.SealedSecret == before || after.Rotation == nil || after.Rotation.SealedPrevious != before {
 			t.Error("the secret is not rotated")
 		}
+	})
+	t.Run("RotateSecretOnce", func(t *testing.T) {
+		once := w.endpoint(t, access.Test)
+		path := "/portal/test/webhooks/" + once.ID + "/rotate"
+		first := endpoint(t, once.ID)
+		since := first.CreatedAt.Format(time.RFC3339Nano)
+		v.Get(path).Want(t, http.StatusOK, `name="since" value="`+since+`"`).Lacks(t, "valid until")
+		w.Clock.Advance(time.Second)
+		v.Post(path, "since", since).Want(t, http.StatusOK, `class="secret"`)
+		shown := endpoint(t, once.ID)
+		w.Clock.Advance(time.Second)
+		v.Post(path, "since", since).Want(t, http.StatusUnprocessableEntity, "rotated already", "stays valid").
+			Lacks(t, `class="secret"`)
+		if after := endpoint(t, once.ID); after.SealedSecret != shown.SealedSecret {
+			t.Error("a form that was sent twice rotated twice")
+		}
+		v.Post(path, "since", shown.Rotation.At.Format(time.RFC3339Nano)).Want(t, http.StatusOK, `class="secret"`)
+		if after := endpoint(t, once.ID); after.SealedSecret == shown.SealedSecret ||
+			after.Rotation.SealedPrevious != first.SealedSecret {
+			t.Error("the secret that the receiver knows is gone")
+		}
+		w.Clock.Advance(webhook.RotationRepeat)
+		v.Get(path).Want(t, http.StatusOK, "valid until", "becomes invalid at once")
 	})
 	t.Run("HealthOfDeletedEndpointsCounts", func(t *testing.T) {
 		tried := w.attempted(t)

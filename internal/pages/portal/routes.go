@@ -117,7 +117,7 @@ func (p *Portal) environmentRoutes(env access.Environment) []route {
 		in(access.Viewer, "GET", "/webhooks/{id}", p.showEndpoint),
 		in(access.Developer, "POST", "/webhooks/{id}/pause", ui.WithForm(p.pauseEndpoint)),
 		in(access.Developer, "GET", "/webhooks/{id}/rotate", p.showRotateSecret),
-		in(access.Developer, "POST", "/webhooks/{id}/rotate", p.rotateSecret),
+		in(access.Developer, "POST", "/webhooks/{id}/rotate", ui.WithForm(p.rotateSecret)),
 		in(access.Developer, "GET", "/webhooks/new", p.showNewEndpoint),
 		in(access.Developer, "POST", "/webhooks", ui.WithForm(p.createEndpoint)),
 		in(access.Developer, "GET", "/webhooks/{id}/delete", p.showDeleteEndpoint),

@@ -141,11 +141,17 @@ func (p *Portal) answerRequest(w http.ResponseWriter, r *http.Request, who *visi
 	if !u.form.OK() {
 		return p.renderOrder(w, r, who, &orderPage{Answer: u.form}, u.form)
 	}
+	refuse := func(err error) error {
+		if err := p.pages.Refuse(u.form, err); err != nil {
+			return err
+		}
+		return p.renderOrder(w, r, who, &orderPage{Answer: u.form}, u.form)
+	}
 	sub := &order.Submission{Note: u.form.Get(noteField)}
 	if len(u.files) > 0 {
 		urls, err := p.Service.StorePhotos(r.Context(), actor, u.files)
 		if err != nil {
-			return err
+			return refuse(err)
 		}
 		for i := range urls {
 			sub.Entries = append(sub.Entries, order.SubmissionEntry{IndexCode: u.indexes[i], URL: &urls[i]})
@@ -157,10 +163,7 @@ func (p *Portal) answerRequest(w http.ResponseWriter, r *http.Request, who *visi
 		}
 	}
 	if _, err := p.Service.SubmitPhotos(r.Context(), actor, o.ID, sub); err != nil {
-		if err := p.pages.Refuse(u.form, err); err != nil {
-			return err
-		}
-		return p.renderOrder(w, r, who, &orderPage{Answer: u.form}, u.form)
+		return refuse(err)
 	}
 	to := who.base() + "/orders/" + o.ID
 	if r.Header.Get("X-Upload") != "" {

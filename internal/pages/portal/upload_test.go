@@ -4,6 +4,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/assayhq/assay/internal/testkit/uitest"
@@ -156,6 +159,65 @@ func TestAnswerPhotoRequest_NotSent(t *testing.T) {
 		b.Click("form[data-upload] button.primary")
 		b.AwaitGone("form[data-upload]")
 	})
+}
+
+// TestAnswerPhotoRequest_Corrected answers a photo request with something wrong: the page says so and keeps the files
+// that nothing is wrong with.
+func TestAnswerPhotoRequest_Corrected(t *testing.T) {
+	need.Program(t, "chromium", "chromium", "chromium-browser", "google-chrome")
+	w := newWorld(t)
+	w.Clock.Set(time.Now())
+	b := uitest.NewBrowser(t, w.Server.URL)
+	b.Allow("422")
+	signIn(t, w, b, w.Developer)
+	id := w.Order(t, w.Test, order.MockUpdatePhotos)
+	o, err := w.Store.Order(t.Context(), id)
+	must.NoError(t, err)
+	before, err := w.Store.OrderPhotos(t.Context(), id)
+	must.NoError(t, err)
+	field := func(i int) string { return `input[name="photo.` + o.Requested[i].IndexCode + `"]` }
+	photo, text := photoFile(t), filepath.Join(t.TempDir(), "text.jpg")
+	must.NoError(t, os.WriteFile(text, []byte("no picture"), 0o600))
+	b.Open("/portal/test/orders/" + id)
+	b.Upload(field(0), photo)
+
+	// refused sends the form and checks how many files its fields have afterwards.
+	refused := func(t *testing.T, words string, files ...int) {
+		t.Helper()
+		b.Click("form[data-upload] button.primary")
+		b.AwaitTrue("document.querySelector('form[data-upload]').textContent.includes(" + strconv.Quote(words) + ")")
+		for i, want := range files {
+			if n := uitest.Eval[int](b, "document.querySelector("+strconv.Quote(field(i))+").files.length"); n != want {
+				t.Errorf("field %d has %d files, want %d", i, n, want)
+			}
+		}
+		if b.Count("form[data-upload] input[type=file]") != len(o.Requested) || b.Count("[data-note]:not([hidden])") != 0 {
+			t.Error("the page is not the one that was answered")
+		}
+	}
+	t.Run("OneIsMissing", func(t *testing.T) { refused(t, "for every requested photo", 1, 0) })
+	t.Run("BadFile", func(t *testing.T) {
+		b.Upload(field(1), text)
+		refused(t, "text.jpg", 1, 0)
+	})
+	t.Run("StorageIsFull", func(t *testing.T) {
+		b.Upload(field(1), photo)
+		w.Reconfigure(t, func(c *service.Config) { c.Limits.StoredBytes = 1 })
+		refused(t, "storage of your account is full", 1, 1)
+		b.Screenshot("photo-request-storage-full")
+		b.CheckAccessibility()
+		w.Reconfigure(t, func(c *service.Config) { c.Limits.StoredBytes = 0 })
+	})
+	for _, r := range o.Requested[2:] {
+		b.Click(`input[name="unable.` + r.IndexCode + `"]`)
+	}
+	b.Click("form[data-upload] button.primary")
+	b.AwaitGone("form[data-upload]")
+	after, err := w.Store.OrderPhotos(t.Context(), id)
+	must.NoError(t, err)
+	if n := len(after) - len(before); n != 2 {
+		t.Errorf("%d photos arrived, want 2", n)
+	}
 }
 
 // TestAnswerPhotoRequest_Lines sends a note whose lines end as browsers send them: it counts as it was entered.

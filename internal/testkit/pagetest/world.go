@@ -79,6 +79,7 @@ func On(t testing.TB, target string) *World {
 	w.address = "http://" + w.Server.Listener.Addr().String()
 	w.Shop = shop.New(t, target, func(c *service.Config) {
 		c.Guard = &netguard.Guard{AllowPrivate: true}
+		c.SecretOverlap = 24 * time.Hour
 		c.PublicURL = strings.Replace(w.address, "127.0.0.1", "localhost", 1) // passkeys need a name
 	})
 	w.limiter, w.images = ratelimit.NewMemory(w.Clock.Now), imaging.NewCache(w.Media, w.Staging, nil)

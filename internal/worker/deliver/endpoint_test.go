@@ -13,6 +13,12 @@ import (
 	"github.com/assayhq/assay/internal/testkit/outbox"
 )
 
+// rotate gives an endpoint another secret.
+func rotate(w *world, e *webhook.Endpoint, secret string, at time.Time, overlap time.Duration) {
+	e.Rotate(w.Secrets.Seal(secret, e.ID), at, overlap)
+	w.Update(func(tx *store.Tx) error { return tx.SaveRotation(e) })
+}
+
 // TestRotatedSecret checks that deliveries are signed with both secrets for a while after a rotation.
 func TestRotatedSecret(t *testing.T) {
 	const before = "the secret before"
@@ -34,11 +40,8 @@ func TestRotatedSecret(t *testing.T) {
 		}
 		w.clock.Advance(time.Hour)
 		until := w.clock.Now().Add(24 * time.Hour)
-		for _, secret := range []string{before, outbox.Secret} {
-			w.Update(func(tx *store.Tx) error {
-				return tx.RotateSecret(e.APIKeyID, e.ID, w.Secrets.Seal(secret, e.ID), w.clock.Now(), until)
-			})
-		}
+		rotate(w, e, before, w.clock.Now().Add(-webhook.RotationRepeat), 24*time.Hour)
+		rotate(w, e, outbox.Secret, w.clock.Now(), 24*time.Hour)
 		w.clock.Set(until.Add(-time.Second))
 		got := deliver()
 		timestamp, err := strconv.ParseInt(got.header.Get("X-LG-Timestamp"), 10, 64)
@@ -110,13 +113,10 @@ func TestForgetEndpoints(t *testing.T) {
 		s.Wake()
 		eventually(t, "the first deliveries", func() bool { return w.pending() == 0 })
 		const before = "the secret before"
-		rotate := func(tx *store.Tx, secret string) error {
-			now := w.clock.Now()
-			return tx.RotateSecret(rotated.APIKeyID, rotated.ID, w.Secrets.Seal(secret, rotated.ID), now, now.Add(time.Hour))
-		}
+		rotate(w, rotated, before, w.clock.Now().Add(-webhook.RotationRepeat), time.Hour)
+		rotate(w, rotated, outbox.Secret, w.clock.Now(), time.Hour) // which the receiver knows
 		w.Update(func(tx *store.Tx) error {
 			return errors.Join(
-				rotate(tx, before), rotate(tx, outbox.Secret), // which the receiver knows
 				changed(tx.PauseEndpoint(paused.APIKeyID, paused.ID, w.clock.Now())),
 				tx.DeleteEndpoint(deleted.APIKeyID, deleted.ID, w.clock.Now()),
 			)
@@ -144,12 +144,9 @@ func TestExpiredPrevious(t *testing.T) {
 	r := newReceiver(t, w.clock, nil)
 	e := w.endpoint(r.URL)
 	sealed := e.SealedSecret
-	w.Update(func(tx *store.Tx) error {
-		return errors.Join(
-			tx.RotateSecret(e.APIKeyID, e.ID, "of another key", w.clock.Now(), w.clock.Now()),
-			tx.RotateSecret(e.APIKeyID, e.ID, sealed, w.clock.Now(), w.clock.Now()),
-		)
-	})
+	e.Rotate("of another key", w.clock.Now(), 0)
+	e.Rotate(sealed, w.clock.Now(), 0)
+	w.Update(func(tx *store.Tx) error { return tx.SaveRotation(e) })
 	w.start(r, nil)
 	w.queue(1, e)
 	eventually(t, "the delivery", func() bool { return w.pending() == 0 && r.count() == 1 })

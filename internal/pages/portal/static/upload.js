@@ -36,6 +36,15 @@ const notes = {
   502: "unreachable", 503: "unreachable", 504: "unreachable",
 };
 
+// keepFiles gives the files that were chosen in a form to the same fields of the page that answers it. A field with which
+// something is wrong stays empty: its files were refused.
+function keepFiles(form, main) {
+  for (const old of form.querySelectorAll("input[type=file]")) {
+    const input = main.querySelector(`input[type=file][name="${CSS.escape(old.name)}"]`);
+    if (input && old.files.length > 0 && input.getAttribute("aria-invalid") !== "true") input.files = old.files;
+  }
+}
+
 function send(form) {
   const progress = form.querySelector("progress");
   const button = form.querySelector("button.primary");
@@ -70,6 +79,7 @@ function send(form) {
     if (request.status !== 422 || !main) return stay(notes[request.status] ?? "failed");
     // The answer is the page with what is wrong.
     document.querySelector("main").replaceWith(main);
+    keepFiles(form, main);
     enhance(main);
     main.querySelector("[role=alert]:not([hidden])")?.scrollIntoView({ block: "center" });
   });
