@@ -309,6 +309,36 @@ func TestSlowLine(t *testing.T) {
 			t.Errorf("the service has the photos %v", keys)
 		}
 	})
+	t.Run("SlowStorage", func(t *testing.T) { // a photo is chosen before the browser can keep it
+		s := w.seller(t)
+		s.Before(`{
+			const open = IDBFactory.prototype.open;
+			globalThis.opening = new Promise((resolve) => { globalThis.letOpen = resolve; });
+			IDBFactory.prototype.open = function (...how) {
+				const late = new EventTarget();
+				opening.then(() => {
+					const request = open.apply(this, how);
+					for (const name of ["upgradeneeded", "success", "error"]) {
+						request.addEventListener(name, () => {
+							late.result = request.result;
+							late.dispatchEvent(new Event(name));
+						});
+					}
+				});
+				return late;
+			};
+		}`)
+		s.set("PUT", refuse(http.StatusServiceUnavailable))
+		s.Open(s.path)
+		s.choose()
+		uitest.Eval[bool](s.Browser, "letOpen() === undefined")
+		s.AwaitTrue(`document.getElementById("alert").textContent !== ""`) // it has been sent, in vain
+		s.Open(s.path)
+		uitest.Eval[bool](s.Browser, "letOpen() === undefined")
+		s.Await(s.tile())
+		s.set("PUT", nil)
+		s.Await(s.tile() + ".is-sent")
+	})
 	t.Run("Refused", func(t *testing.T) {
 		s := w.seller(t)
 		must.NoError(t, os.WriteFile(s.file, []byte("no picture"), 0o600))

@@ -67,7 +67,7 @@ async function accept(shot, blob, again) {
   const id = crypto.randomUUID?.() ?? randomID();
   remember(id, bits);
   addTile(shot, id, image);
-  await outbox.add({ id, index: shot.dataset.index, blob });
+  outbox.add({ id, index: shot.dataset.index, blob });
   refresh();
   next(shot);
 }

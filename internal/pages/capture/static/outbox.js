@@ -3,13 +3,15 @@
 
 const firstWait = 1000;
 const longestWait = 30000;
+const longestOpening = 5000;
 const over = [404, 410]; // of a link
 const refusals = [400, 409]; // of a photo for what it is, or for its place
 
 export class Outbox {
   #path;
-  #db;
+  #db = openDatabase();
   #waiting = new Map();
+  #kept = Promise.resolve(); // all that waits
   #running = false;
   #told;
   #wake = () => {};
@@ -27,7 +29,6 @@ export class Outbox {
 
   /** Returns what an earlier visit has left: photos, and removals of some. */
   async open() {
-    this.#db = await openDatabase();
     for (const photo of await this.#stored()) {
       if (!this.#waiting.has(photo.id)) this.#waiting.set(photo.id, photo);
     }
@@ -35,25 +36,24 @@ export class Outbox {
     return [...this.#waiting.values()];
   }
 
-  async add(photo) {
-    const kept = this.#keep(photo);
-    this.#told(photo.id, "waiting"); // before it can be sent
-    await kept;
+  add(photo) {
+    this.#keep(photo);
+    this.#told(photo.id, "waiting");
     this.#run();
   }
 
   /** Removes a photo. The service may have it even if that was never told, so it is asked in every case: in the place
    * of the photo, and before what is added later. */
-  async remove(id) {
-    await this.#keep({ id, removed: true });
+  remove(id) {
+    this.#keep({ id, removed: true });
     this.#wake();
     this.#run();
   }
 
-  async #keep(photo) {
+  #keep(photo) {
     const entry = { ...photo, path: this.#path };
     this.#waiting.set(photo.id, entry);
-    await this.#store((photos) => photos.put(entry));
+    this.#kept = Promise.all([this.#kept, this.#store((photos) => photos.put(entry))]);
   }
 
   async #run() {
@@ -61,6 +61,7 @@ export class Outbox {
     this.#running = true;
     let wait = firstWait;
     while (this.#waiting.size > 0) {
+      await this.#kept; // nothing is sent that a closed page would lose
       const entry = this.#waiting.values().next().value;
       if (!entry.removed) this.#told(entry.id, "sending");
       const pause = await this.#send(entry);
@@ -122,15 +123,17 @@ export class Outbox {
   }
 
   async #stored() {
-    if (!this.#db) return [];
-    const photos = await done(this.#db.transaction("photos").objectStore("photos").getAll());
+    const db = await this.#db;
+    if (!db) return [];
+    const photos = await done(db.transaction("photos").objectStore("photos").getAll());
     return photos.filter((photo) => photo.path === this.#path);
   }
 
   async #store(change) {
-    if (!this.#db) return;
+    const db = await this.#db;
+    if (!db) return;
     try {
-      const transaction = this.#db.transaction("photos", "readwrite");
+      const transaction = db.transaction("photos", "readwrite");
       change(transaction.objectStore("photos"));
       await ended(transaction); // before that a closed page takes it back
     } catch {
@@ -149,12 +152,12 @@ function ours(answer) {
   return answer.headers.get("Content-Type")?.startsWith("application/json");
 }
 
-/** Returns nothing where the browser keeps nothing. */
+/** Returns nothing where the browser keeps nothing, or does not say in time: photos wait for it. */
 async function openDatabase() {
   try {
     const request = indexedDB.open("assay-capture", 1);
     request.addEventListener("upgradeneeded", () => request.result.createObjectStore("photos", { keyPath: "id" }));
-    return await done(request);
+    return await Promise.race([done(request), new Promise((resolve) => setTimeout(resolve, longestOpening))]);
   } catch {
     return undefined;
   }
