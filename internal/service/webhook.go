@@ -195,13 +195,14 @@ func (s *Service) DeleteEndpoint(ctx context.Context, actor access.Actor, id str
 func (s *Service) RotateSecret(
 	ctx context.Context, actor access.Actor, id string,
 ) (e *webhook.Endpoint, signingSecret string, err error) {
-	return s.RotateSecretOnce(ctx, actor, id, time.Time{})
+	return s.RotateSecretOnce(ctx, actor, id, time.Time{}, false)
 }
 
 // RotateSecretOnce is RotateSecret for a form that may be sent twice: it replaces the secret that the endpoint has
-// since a time, and refuses to replace a later one. Without a time it replaces any.
+// since a time, and refuses to replace a later one. Without a time it replaces any. A lost one has reached nobody: then
+// the one before it stays the previous one.
 func (s *Service) RotateSecretOnce(
-	ctx context.Context, actor access.Actor, id string, since time.Time,
+	ctx context.Context, actor access.Actor, id string, since time.Time, lost bool,
 ) (e *webhook.Endpoint, signingSecret string, err error) {
 	if e, err = s.managedEndpoint(ctx, actor, id); err != nil {
 		return nil, "", err
@@ -220,7 +221,11 @@ func (s *Service) RotateSecretOnce(
 		if !since.IsZero() && !e.SecretSince().Equal(since) {
 			return webhook.AlreadyRotated
 		}
-		e.Rotate(sealed, s.now(), s.secretOverlap)
+		rotate := e.Rotate
+		if lost {
+			rotate = e.RotateLost
+		}
+		rotate(sealed, s.now(), s.secretOverlap)
 		return errors.Join(tx.SaveRotation(e), s.record(tx, actor, endpointEvent(audit.SecretRotated, e, nil)))
 	})
 	if err != nil {

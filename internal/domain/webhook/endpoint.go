@@ -62,17 +62,8 @@ type Rotation struct {
 	PreviousUntil  time.Time
 }
 
-// RotationRepeat is for how long after a rotation another one is taken for its repeat, by somebody whom the first
-// answer did not reach: the secret of that answer was never in use.
-const RotationRepeat = 5 * time.Minute
-
 // Overlaps reports whether the previous secret is still valid.
 func (r *Rotation) Overlaps(now time.Time) bool { return r != nil && now.Before(r.PreviousUntil) }
-
-// Repeats reports whether a rotation now would be a repeat of this one. Clocks of nodes differ a little.
-func (r *Rotation) Repeats(now time.Time) bool {
-	return r.Overlaps(now) && now.Sub(r.At).Abs() < RotationRepeat
-}
 
 // SecretSince returns since when the endpoint has its secret.
 func (e *Endpoint) SecretSince() time.Time {
@@ -82,15 +73,22 @@ func (e *Endpoint) SecretSince() time.Time {
 	return e.CreatedAt
 }
 
-// Rotate replaces the signing secret. The one that the endpoint had is valid for the overlap as well. A repeat replaces
-// the secret of the rotation that it repeats: the one before is what the receiver knows, and stays valid for as long as
-// it was to be, no longer, so that a secret that has leaked comes to its end.
+// Rotate replaces the signing secret. The one that the endpoint had is valid for the overlap as well.
 func (e *Endpoint) Rotate(sealed string, now time.Time, overlap time.Duration) {
-	next := Rotation{At: now, SealedPrevious: e.SealedSecret, PreviousUntil: now.Add(overlap)}
-	if r := e.Rotation; r.Repeats(now) {
-		next.SealedPrevious, next.PreviousUntil = r.SealedPrevious, r.PreviousUntil
+	e.Rotation = &Rotation{At: now, SealedPrevious: e.SealedSecret, PreviousUntil: now.Add(overlap)}
+	e.SealedSecret = sealed
+}
+
+// RotateLost replaces a signing secret that nobody has received. The one before it, which the receiver knows, stays
+// valid for as long as it was to be, no longer: a secret that has leaked comes to its end. Without such a one it is
+// Rotate.
+func (e *Endpoint) RotateLost(sealed string, now time.Time, overlap time.Duration) {
+	if !e.Rotation.Overlaps(now) {
+		e.Rotate(sealed, now, overlap)
+		return
 	}
-	e.SealedSecret, e.Rotation = sealed, &next
+	e.Rotation = &Rotation{At: now, SealedPrevious: e.Rotation.SealedPrevious, PreviousUntil: e.Rotation.PreviousUntil}
+	e.SealedSecret = sealed
 }
 
 // Secrets returns the sealed secrets with which a delivery is signed at a time; previous is empty when there is none.

@@ -12,26 +12,25 @@ import (
 func TestRotate(t *testing.T) {
 	begin := time.Date(2026, 3, 2, 1, 0, 0, 0, time.UTC)
 	for name, test := range map[string]struct {
+		rotate   func(*Endpoint, string, time.Time, time.Duration)
 		overlap  time.Duration
 		again    time.Duration // when the second rotation comes
 		previous string
 		until    time.Duration
 	}{
-		"Repeat":              {24 * time.Hour, RotationRepeat - 1, "first", 24 * time.Hour},
-		"RepeatAtAnotherNode": {24 * time.Hour, -time.Second, "first", 24 * time.Hour},
-		"Another":             {24 * time.Hour, RotationRepeat, "second", 24*time.Hour + RotationRepeat},
-		"ClockWasAhead":       {24 * time.Hour, -time.Hour, "second", 23 * time.Hour},
-		"WithoutOverlap":      {0, time.Second, "second", time.Second},
-		"AfterTheOverlap":     {time.Minute, time.Minute, "second", 2 * time.Minute},
+		"Another":             {(*Endpoint).Rotate, 24 * time.Hour, time.Minute, "second", 24*time.Hour + time.Minute},
+		"Lost":                {(*Endpoint).RotateLost, 24 * time.Hour, time.Minute, "first", 24 * time.Hour},
+		"LostWithoutOverlap":  {(*Endpoint).RotateLost, 0, time.Second, "second", time.Second},
+		"LostAfterTheOverlap": {(*Endpoint).RotateLost, time.Minute, time.Minute, "second", 2 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := &Endpoint{SealedSecret: "first", CreatedAt: begin.Add(-time.Hour)}
-			e.Rotate("second", begin, test.overlap)
+			test.rotate(e, "second", begin, test.overlap)
 			if want := (Rotation{begin, "first", begin.Add(test.overlap)}); e.SealedSecret != "second" || *e.Rotation != want {
 				t.Errorf("the first rotation left %s, %+v", e.SealedSecret, e.Rotation)
 			}
 			now := begin.Add(test.again)
-			e.Rotate("third", now, test.overlap)
+			test.rotate(e, "third", now, test.overlap)
 			if want := (Rotation{now, test.previous, begin.Add(test.until)}); e.SealedSecret != "third" || *e.Rotation != want {
 				t.Errorf("the second rotation left %s, %+v, want %+v", e.SealedSecret, e.Rotation, want)
 			}

@@ -116,7 +116,6 @@ type rotationView struct {
 	Back    string
 	Since   string // of the secret that is replaced
 	Overlap bool   // the previous secret is still valid
-	Repeat  bool   // and stays so
 	Form    *ui.Form
 }
 
@@ -140,7 +139,7 @@ func (p *Portal) rotationPage(r *http.Request, who *visitor, form *ui.Form) (ui.
 	now := p.Site.Now()
 	return ui.Page{Template: "secret_rotate", Form: form, Data: rotationView{
 		Endpoint: e, Back: endpointPath(e), Since: e.SecretSince().Format(time.RFC3339Nano),
-		Overlap: e.Rotation.Overlaps(now), Repeat: e.Rotation.Repeats(now), Form: form,
+		Overlap: e.Rotation.Overlaps(now), Form: form,
 	}}, nil
 }
 
@@ -148,7 +147,8 @@ func (p *Portal) rotationPage(r *http.Request, who *visitor, form *ui.Form) (ui.
 // the secret that it was about is replaced already.
 func (p *Portal) rotateSecret(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
 	since, _ := time.Parse(time.RFC3339Nano, form.Get("since")) // without it: whichever secret there is
-	e, secret, err := p.Service.RotateSecretOnce(r.Context(), who.actor(), r.PathValue("id"), since)
+	lost := form.Get("lost") != ""
+	e, secret, err := p.Service.RotateSecretOnce(r.Context(), who.actor(), r.PathValue("id"), since, lost)
 	if errors.Is(err, webhook.AlreadyRotated) {
 		page, failed := p.rotationPage(r, who, form)
 		if failed != nil {

@@ -94,18 +94,23 @@ func TestEndpointPage(t *testing.T) {
 		v.Post(path, "since", since).Want(t, http.StatusOK, `class="secret"`)
 		shown := endpoint(t, once.ID)
 		w.Clock.Advance(time.Second)
-		v.Post(path, "since", since).Want(t, http.StatusUnprocessableEntity, "rotated already", "stays valid").
+		v.Post(path, "since", since).Want(t, http.StatusUnprocessableEntity, "rotated already", `name="lost"`).
 			Lacks(t, `class="secret"`)
 		if after := endpoint(t, once.ID); after.SealedSecret != shown.SealedSecret {
 			t.Error("a form that was sent twice rotated twice")
 		}
-		v.Post(path, "since", shown.Rotation.At.Format(time.RFC3339Nano)).Want(t, http.StatusOK, `class="secret"`)
+		v.Post(path, "since", shown.Rotation.At.Format(time.RFC3339Nano), "lost", "1").Want(t, http.StatusOK, `class="secret"`)
 		if after := endpoint(t, once.ID); after.SealedSecret == shown.SealedSecret ||
 			after.Rotation.SealedPrevious != first.SealedSecret {
 			t.Error("the secret that the receiver knows is gone")
 		}
-		w.Clock.Advance(webhook.RotationRepeat)
+		kept := endpoint(t, once.ID)
+		w.Clock.Advance(time.Second)
 		v.Get(path).Want(t, http.StatusOK, "valid until", "becomes invalid at once")
+		v.Post(path, "since", kept.Rotation.At.Format(time.RFC3339Nano)).Want(t, http.StatusOK, `class="secret"`)
+		if after := endpoint(t, once.ID); after.Rotation.SealedPrevious != kept.SealedSecret {
+			t.Error("the secret that was replaced is not the previous one")
+		}
 	})
 	t.Run("HealthOfDeletedEndpointsCounts", func(t *testing.T) {
 		tried := w.attempted(t)

@@ -40,7 +40,7 @@ func TestRotatedSecret(t *testing.T) {
 		}
 		w.clock.Advance(time.Hour)
 		until := w.clock.Now().Add(24 * time.Hour)
-		rotate(w, e, before, w.clock.Now().Add(-webhook.RotationRepeat), 24*time.Hour)
+		rotate(w, e, before, w.clock.Now(), 24*time.Hour)
 		rotate(w, e, outbox.Secret, w.clock.Now(), 24*time.Hour)
 		w.clock.Set(until.Add(-time.Second))
 		got := deliver()
@@ -113,7 +113,7 @@ func TestForgetEndpoints(t *testing.T) {
 		s.Wake()
 		eventually(t, "the first deliveries", func() bool { return w.pending() == 0 })
 		const before = "the secret before"
-		rotate(w, rotated, before, w.clock.Now().Add(-webhook.RotationRepeat), time.Hour)
+		rotate(w, rotated, before, w.clock.Now(), time.Hour)
 		rotate(w, rotated, outbox.Secret, w.clock.Now(), time.Hour) // which the receiver knows
 		w.Update(func(tx *store.Tx) error {
 			return errors.Join(
