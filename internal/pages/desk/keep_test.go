@@ -2,6 +2,7 @@ package desk_test
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -165,6 +166,43 @@ func TestDraft_SessionEnds(t *testing.T) {
 			t.Errorf("signing in after a form leads to %s", got)
 		}
 	})
+}
+
+// TestSignedOut_OverHTTP checks that the same holds where browsers do not tell that a script asks: over plain HTTP.
+func TestSignedOut_OverHTTP(t *testing.T) {
+	w, id, b := newReview(t)
+	all := w.Server.Config.Handler
+	w.Server.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		for _, name := range []string{"Sec-Fetch-Mode", "Sec-Fetch-Site", "Sec-Fetch-Dest", "Sec-Fetch-User"} {
+			r.Header.Del(name)
+		}
+		all.ServeHTTP(rw, r)
+	})
+	queue := b.Tab()
+	queue.Open("/desk")
+	queue.AwaitTrue(staleEmpty)
+	b.SignOut()
+	b.Press("x")
+	b.Fill("#own-en", "The stamp is too deep.")
+	b.Await(`[data-note="signed-out"]`)
+	b.Click("#verdict .primary") // stays where the work is
+	b.AwaitTrue(`!document.querySelector("#verdict .primary").disabled`)
+	if got := b.Path(); got != "/desk/orders/"+id {
+		t.Errorf("the page is now %s", got)
+	}
+	w.queued(t)
+	queue.AwaitTrue(staleSays + `("You are signed out. Sign in")`)
+	if got := queue.Count("#board .signin"); got != 0 {
+		t.Error("the queue shows the sign-in")
+	}
+	beside := b.Tab()
+	signIn(beside, "mika@example.com")
+	beside.Open("/desk/signed-in")
+	b.AwaitTrue(draftIs + `"saved"`) // by itself
+	queue.AwaitTrue(staleEmpty)
+	if got := w.draft(t, w.Mika, id); got.ReasonText.EN != "The stamp is too deep." {
+		t.Errorf("stored is %+v", got)
+	}
 }
 
 // TestDraft_SomebodyElse checks that a draft is never stored as that of another staff user who signs in meanwhile.

@@ -99,7 +99,8 @@ func TestEndpointPage(t *testing.T) {
 		if after := endpoint(t, once.ID); after.SealedSecret != shown.SealedSecret {
 			t.Error("a form that was sent twice rotated twice")
 		}
-		v.Post(path, "since", shown.Rotation.At.Format(time.RFC3339Nano), "lost", "1").Want(t, http.StatusOK, `class="secret"`)
+		v.Post(path, "since", shown.Rotation.At.Format(time.RFC3339Nano), "lost", "1").
+			Want(t, http.StatusOK, `class="secret"`)
 		if after := endpoint(t, once.ID); after.SealedSecret == shown.SealedSecret ||
 			after.Rotation.SealedPrevious != first.SealedSecret {
 			t.Error("the secret that the receiver knows is gone")

@@ -1,7 +1,8 @@
 // The draft of a verdict: what is entered is kept in this browser at once and on the server a moment later. The page says
 // which of both is true, tries again by itself, and loses nothing when the network, the session or the order goes away.
+import { ask, isSignedOut } from "../ui/signed.js";
+
 const WAIT = 700; // after the last change
-const LIMIT = 15000; // for one answer
 const RETRY = [2000, 4000, 8000, 15000, 30000];
 const KEPT = 7 * 24 * 3600 * 1000; // in this browser
 const KEEPALIVE = 60000; // bytes: browsers refuse to finish more than 64 KiB for a page that is gone
@@ -101,8 +102,8 @@ export class Draft {
     body.set("draft_page", this.page); // a page goes on from what it stored itself, even when the answer was lost
     body.set("draft_save", ++this.saves);
     if (!OPEN.has(this.state)) this.show("saving");
-    const response = await fetch(this.form.dataset.draft, {
-      method: "POST", body, keepalive: String(body).length < KEEPALIVE, signal: AbortSignal.timeout(LIMIT),
+    const response = await ask(this.form.dataset.draft, {
+      method: "POST", body, keepalive: String(body).length < KEEPALIVE,
     }).catch(() => null);
     const refusal = response?.status === 409 ? await response.json().catch(() => null) : null;
     if (response?.ok) {
@@ -117,7 +118,7 @@ export class Draft {
     if (refusal) {
       this.newest = refusal.version;
       this.show(refusal.kind, refusal.message);
-    } else if (response?.status === 401) {
+    } else if (isSignedOut(response)) {
       this.show("signed-out");
     } else {
       this.show("unsaved");

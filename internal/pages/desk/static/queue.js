@@ -1,5 +1,6 @@
 // The queue: refreshes itself when orders move, and is worked by keys.
 import { failed, signedOut, worked } from "../ui/fresh.js";
+import { ask, isSignedOut } from "../ui/signed.js";
 import { showTimes } from "../ui/time.js";
 
 const board = document.getElementById("board");
@@ -54,10 +55,8 @@ async function refresh() {
   running = true;
   const asked = version;
   try {
-    const response = await fetch(board.dataset.rows, {
-      headers: { Accept: "text/html" }, signal: AbortSignal.timeout(15000),
-    });
-    if (response.status === 401) {
+    const response = await ask(board.dataset.rows, { headers: { Accept: "text/html" } });
+    if (isSignedOut(response)) {
       close();
       return signedOut();
     }

@@ -1,5 +1,7 @@
 // Forms that must not lose what is typed into them: <form data-beside>. Before one is sent, the server is asked whether one
 // is still signed in; who is not signs in beside it, in another tab, and sends it then.
+import { ask, isSignedOut } from "../ui/signed.js";
+
 for (const form of document.querySelectorAll("form[data-beside]")) {
   let asked = false;
   const note = (name) => {
@@ -13,10 +15,10 @@ for (const form of document.querySelectorAll("form[data-beside]")) {
     event.preventDefault();
     const { submitter } = event;
     lock(true);
-    const answer = await fetch("/desk/signed-in", { method: "HEAD", signal: AbortSignal.timeout(15000) }).catch(() => null);
+    const answer = await ask("/desk/signed-in", { method: "HEAD" }).catch(() => null);
     lock(false);
     asked = Boolean(answer?.ok);
-    note(asked ? null : answer?.status === 401 ? "signed-out" : "unsaved");
+    note(asked ? null : isSignedOut(answer) ? "signed-out" : "unsaved");
     if (asked) form.requestSubmit(submitter);
     else form.querySelector("[data-note]:not([hidden])")?.scrollIntoView({ block: "nearest" });
   });

@@ -2,6 +2,7 @@
 import { Pane } from "./pane.js";
 import { markOf, onMarks, setMark, undo } from "./marks.js";
 import { choose } from "./verdict.js";
+import { ask } from "../ui/signed.js";
 import { showTimes } from "../ui/time.js";
 
 const ZOOM = 1.35;
@@ -213,7 +214,7 @@ class Viewer {
     const shot = this.current;
     panel.replaceChildren();
     if (!shot.dataset.facts) return;
-    const response = await fetch(`${shot.dataset.facts}?part=1`).catch(() => null);
+    const response = await ask(`${shot.dataset.facts}?part=1`).catch(() => null);
     if (!response?.ok || shot !== this.current) return;
     panel.innerHTML = await response.text();
     showTimes(panel);

@@ -6,6 +6,7 @@ import { written } from "./pristine.js";
 import { showCopyButtons } from "./copy.js";
 import { failed, signedOut, stopped, worked } from "./fresh.js";
 import { watchTables } from "./scroll.js";
+import { ask, isSignedOut } from "./signed.js";
 import { showTimes } from "./time.js";
 
 const ABSENT = 20 * 60 * 1000;
@@ -88,9 +89,9 @@ const apply = (html) => {
 const interval = () => Number(document.querySelector("[data-refresh]")?.dataset.refresh) || 0;
 
 // tell says on the page how the last attempt went.
-const tell = (status) => {
+const tell = (answer) => {
   if (failures === 0) worked();
-  else if (status === 401) signedOut();
+  else if (isSignedOut(answer)) signedOut();
   else if (ended) stopped();
   else failed();
 };
@@ -103,16 +104,14 @@ const refresh = async () => {
   try {
     const headers = { "X-Refresh": "1", Accept: "text/html" };
     if (tag) headers["If-None-Match"] = tag;
-    const answer = await fetch(location.href, {
-      headers, cache: "no-store", redirect: "manual", signal: AbortSignal.timeout(15000),
-    });
+    const answer = await ask(location.href, { headers, cache: "no-store" });
     if (answer.ok && !document.hidden) tag = apply(await answer.text()) ? answer.headers.get("ETag") ?? "" : "";
     failures = answer.ok || answer.status === 304 ? 0 : failures + 1;
-    ended = answer.type === "opaqueredirect" || [401, 403, 404].includes(answer.status);
-    tell(answer.status);
+    ended = isSignedOut(answer) || [403, 404].includes(answer.status);
+    tell(answer);
   } catch {
     failures++; // the next one may get through
-    tell(0);
+    tell();
   } finally {
     running = false;
     plan();
