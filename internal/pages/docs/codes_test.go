@@ -13,7 +13,7 @@ import (
 // onlyOnPages are the codes of refusals that people see on pages and that no API answers with.
 var onlyOnPages = strings.Fields(`
 	approval-decided approval-requested four-eyes-credentials four-eyes-mail not-your-approval own-approval
-	requester-gone
+	requester-gone secret-already-rotated
 	already-a-member capture-link-ended capture-upload-limit-reached catalog-changed certificate-broken
 	certificate-revoked confirmation-needed draft-changed endpoint-stopped form-too-large invalid-photo-index
 	key-limit-reached key-revoked last-owner missing-photo-indexes no-session not-redeliverable

@@ -47,7 +47,7 @@ func (c *httpSender) openTarget(e *webhook.Endpoint) (*target, error) {
 		return nil, fmt.Errorf("read the secret of the endpoint: %w", err)
 	}
 	t := &target{Endpoint: e, secret: opened, signer: webhook.NewSigner(opened)}
-	if e.Rotation.Overlaps(c.now()) {
+	if e.Rotation != nil && e.Rotation.Overlaps(c.now()) {
 		previous, err := c.secrets.Open(e.Rotation.SealedPrevious, e.ID)
 		if err != nil {
 			return nil, fmt.Errorf("read the previous secret of the endpoint: %w", err)
