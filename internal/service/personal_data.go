@@ -2,17 +2,13 @@ package service
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
-	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
-	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/media"
@@ -323,103 +319,6 @@ func (e *eraser) accountIn(
 		}))
 }
 
-// agreedPrices is the catalogs that are kept and have prices of an account: they are bound to its name, which another
-// account may have after it.
-type agreedPrices struct {
-	account  string // its name
-	current  int64  // the number of the current catalog
-	catalogs []pricedCatalog
-}
-
-type pricedCatalog struct {
-	version int64
-	was     [sha256.Size]byte // the document
-	without string            // the document without them
-	prices  int64
-}
-
-// errPricesChanged says that what is known of the agreed prices may not hold anymore.
-var errPricesChanged = errors.New("the catalog has changed meanwhile")
-
-// agreedPrices reads all catalogs that are kept, which takes too long for a transaction.
-func (e *eraser) agreedPrices(ctx context.Context) (*agreedPrices, error) {
-	a, err := e.store.Account(ctx, e.report.AccountID)
-	if err != nil {
-		return nil, err
-	}
-	versions, err := e.store.CatalogVersions(ctx)
-	if err != nil {
-		return nil, err
-	}
-	p := &agreedPrices{account: a.Name}
-	done := progress.Begin(ctx, "kept catalogs", progress.Items, int64(len(versions)))
-	for _, version := range versions {
-		p.current = version
-		document, err := e.store.KeptCatalog(ctx, version)
-		if err == nil {
-			err = p.add(version, []byte(document))
-		}
-		if err != nil && !errors.Is(err, store.ErrNotFound) { // its time may be over since
-			return nil, err
-		}
-		done(1)
-	}
-	return p, nil
-}
-
-// add adds a catalog, if it has prices of the account.
-func (p *agreedPrices) add(version int64, document []byte) error {
-	doc, err := catalog.Parse(document)
-	if err != nil {
-		return fmt.Errorf("%w: row %d of catalog_versions: %w", ErrStoredCatalog, version, err)
-	}
-	doc, n := doc.WithoutAccount(p.account)
-	if n == 0 {
-		return nil
-	}
-	without, err := doc.JSON()
-	p.catalogs = append(p.catalogs, pricedCatalog{version, sha256.Sum256(document), string(without), int64(n)})
-	return err
-}
-
-// erase takes the prices out of the catalogs, if these are as they were read.
-func (p *agreedPrices) erase(tx *store.Tx, rows store.Erasure, now time.Time) error {
-	current, err := tx.CatalogVersion(tx.Context())
-	if err != nil {
-		return err
-	}
-	if current != p.current {
-		return errPricesChanged
-	}
-	for i := range p.catalogs {
-		if err := p.catalogs[i].erase(tx, rows, current, now); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (c *pricedCatalog) erase(tx *store.Tx, rows store.Erasure, current int64, now time.Time) error {
-	document, err := tx.KeptCatalogForUpdate(c.version)
-	switch {
-	case errors.Is(err, store.ErrNotFound): // its time was over
-		return nil
-	case err != nil:
-		return err
-	case sha256.Sum256([]byte(document)) != c.was:
-		return errPricesChanged
-	}
-	if err := tx.ReplaceCatalog(c.version, c.without); err != nil || c.version != current {
-		return err
-	}
-	rows["agreed_prices"] += c.prices
-	next, err := tx.InsertCatalog(c.without, nil, now) // nodes take over a catalog by its number
-	if errors.Is(err, store.ErrExists) || err == nil && next != current+1 {
-		return errPricesChanged
-	}
-	return err
-}
-
 // beginOrders begins to tell of the orders of the account.
 func (e *eraser) beginOrders(ctx context.Context) (done func(int64), err error) {
 	var total int64
@@ -490,57 +389,4 @@ func (e *eraser) log(ctx context.Context, of audit.Log) error {
 		}
 		last = next
 	}
-}
-
-// ExportTarget receives what is known of an account.
-type ExportTarget interface {
-	Row(kind string, row map[string]any) error
-	Photo(name string, content io.Reader) error
-}
-
-// ExportAccount writes all that is known of an account, without secrets, and the files of its photos.
-func (s *Service) ExportAccount(ctx context.Context, actor access.Actor, a *access.Account, to ExportTarget) error {
-	if err := actor.Require(access.Administer); err != nil {
-		return err
-	}
-	if err := s.store.Update(ctx, func(tx *store.Tx) error {
-		return errors.Join(
-			s.record(tx, actor, accountEvent(audit.DataExported, a.ID, map[string]any{"file": "everything"})),
-			s.recordStaffAction(tx, actor, audit.Action{
-				Code: audit.AccountExported, AccountID: a.ID, Target: accountTarget(a),
-			}))
-	}); err != nil {
-		return err
-	}
-	var photos []string
-	if err := s.store.Snapshot(ctx, func(q store.Queries) error {
-		return q.Export(ctx, a.ID, func(kind string, row map[string]any) error {
-			if name, ok := row["name"].(string); ok && kind == "photos" && row["erased_at"] == nil {
-				photos = append(photos, name)
-			}
-			return to.Row(kind, row)
-		})
-	}); err != nil {
-		return err
-	}
-	done := progress.Begin(ctx, "photos", progress.Items, int64(len(photos)))
-	for _, name := range photos {
-		if err := s.exportPhoto(ctx, name, to); err != nil {
-			return err
-		}
-		done(1)
-	}
-	return nil
-}
-
-func (s *Service) exportPhoto(ctx context.Context, name string, to ExportTarget) (err error) {
-	file, err := s.media.Open(ctx, name)
-	if errors.Is(err, media.ErrNotFound) { // deleted since, or missing: the row tells of it
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	return to.Photo(name, file)
 }

@@ -28,10 +28,7 @@ func (d *Desk) moved(w http.ResponseWriter, r *http.Request, next string, done u
 }
 
 // conflicts reports whether a use case has refused a move because the order is no longer what it was.
-func conflicts(err error) bool {
-	f, ok := errors.AsType[*fault.Error](err)
-	return ok && f.Kind == fault.Conflict
-}
+func conflicts(err error) bool { return fault.KindOf(err) == fault.Conflict }
 
 // whyMoved says on a page that shows what was entered once more why it was not done.
 func (d *Desk) whyMoved(r *http.Request, v *orderPage) string {
@@ -47,10 +44,10 @@ func (d *Desk) whyMoved(r *http.Request, v *orderPage) string {
 // notMoved ends a form that was to move an order. A move that the order no longer allows is no error page: whoever
 // wanted it comes back to the order as it is now, and reads why.
 func (d *Desk) notMoved(w http.ResponseWriter, r *http.Request, err error) error {
-	if !conflicts(err) {
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok || f.Kind != fault.Conflict {
 		return err
 	}
-	f, _ := errors.AsType[*fault.Error](err)
 	return d.moved(w, r, orderPath(r.PathValue("id")), conflict(f))
 }
 
@@ -178,10 +175,7 @@ func (d *Desk) cancel(w http.ResponseWriter, r *http.Request, who *visitor, form
 }
 
 // invalid reports whether a use case has refused what somebody entered.
-func invalid(err error) bool {
-	f, ok := errors.AsType[*fault.Error](err)
-	return ok && f.Kind == fault.Invalid
-}
+func invalid(err error) bool { return fault.KindOf(err) == fault.Invalid }
 
 // reassignView is the page to give an order to another staff user.
 type reassignView struct {
