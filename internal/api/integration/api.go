@@ -186,6 +186,24 @@ func (a *API) authenticate(r *http.Request) (*access.Key, error) {
 	return key, err
 }
 
+// readBody reads a JSON body. The key has to be valid when it has come in, too: a slow one may outlast the key.
+func (a *API) readBody(r *http.Request) ([]byte, error) {
+	body, err := httpx.ReadBody(r)
+	if err == nil {
+		_, err = a.authenticate(r)
+	}
+	return body, err
+}
+
+// readObject is readBody for an object.
+func (a *API) readObject(r *http.Request) (httpx.Object, error) {
+	body, err := a.readBody(r)
+	if err != nil {
+		return httpx.Object{}, err
+	}
+	return httpx.ParseObject(body)
+}
+
 // take counts the request against the key's quota of a category and tells the quota in the response's headers.
 func (a *API) take(w http.ResponseWriter, r *http.Request, key *access.Key, category string) error {
 	d, err := a.Limiter.Take(r.Context(), key.ID, category, ratelimit.LimitOf(key.Limits, category))

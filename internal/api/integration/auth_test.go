@@ -1,16 +1,20 @@
 package integration_test
 
 import (
+	"bytes"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/assayhq/assay/internal/api/integration"
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/integrationtest"
+	"github.com/assayhq/assay/internal/testkit/must"
 )
 
 // TestAuthentication checks that nothing but a valid key gets in, and that no refusal tells why.
@@ -125,6 +129,27 @@ func TestKeyLife(t *testing.T) {
 			}
 			c.Get(t, "/balance").Refused(t, 401, "unauthorized")
 		})
+		t.Run("RevokedWhileTheBodyComesIn", func(t *testing.T) {
+			c := account.Test(t)
+			form, kind := integrationtest.Multipart(t, file(t, "a"))
+			for path, body := range map[string][]byte{"/orders": []byte(encoded(t, c.Bag(t))), "/photos": form} {
+				c := account.Test(t)
+				r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, integration.Prefix+path,
+					&slowBody{bytes.NewReader(body), func() {
+						_, err := w.Service.RevokeKey(t.Context(), access.Operator, c.Key.ID)
+						must.NoError(t, err)
+					}})
+				r.Header.Set("Authorization", "Bearer "+c.Secret)
+				if path == "/photos" {
+					r.Header.Set("Content-Type", kind)
+				}
+				answer := httptest.NewRecorder()
+				w.Server.Config.Handler.ServeHTTP(answer, r)
+				if answer.Code != 401 {
+					t.Errorf("%s: %d %s", path, answer.Code, answer.Body)
+				}
+			}
+		})
 		t.Run("ExpiresWhileCached", func(t *testing.T) {
 			c := &client{
 				World: w, Secret: expiringKey(t, account, w.Clock.Now().Add(100*time.Millisecond)), Address: w.Anonymous().Address,
@@ -144,6 +169,19 @@ func TestKeyLife(t *testing.T) {
 			}
 		})
 	})
+}
+
+// slowBody is a body during whose arrival something happens.
+type slowBody struct {
+	*bytes.Reader
+	meanwhile func()
+}
+
+func (b *slowBody) Read(p []byte) (int, error) {
+	if b.Len() == int(b.Size()) {
+		b.meanwhile()
+	}
+	return b.Reader.Read(p)
 }
 
 // TestEnvironments checks that what is in one environment does not exist in the other, nor in another account.

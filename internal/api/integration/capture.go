@@ -37,7 +37,7 @@ type capturePhotoView struct {
 }
 
 func (a *API) createCaptureLink(w http.ResponseWriter, r *http.Request, c *call) error {
-	n, err := readCaptureLink(r)
+	n, err := a.readCaptureLink(r)
 	if err != nil {
 		return err
 	}
@@ -50,9 +50,9 @@ func (a *API) createCaptureLink(w http.ResponseWriter, r *http.Request, c *call)
 }
 
 // readCaptureLink reads a link for an item, or for the photo request of an order, which says itself what the item is.
-func readCaptureLink(r *http.Request) (service.NewCaptureLink, error) {
+func (a *API) readCaptureLink(r *http.Request) (service.NewCaptureLink, error) {
 	var n service.NewCaptureLink
-	o, err := httpx.ReadObject(r)
+	o, err := a.readObject(r)
 	if err != nil {
 		return n, err
 	}

@@ -209,7 +209,7 @@ func (a *API) quote(w http.ResponseWriter, r *http.Request, c *call) error {
 	if err := params.Done(); err != nil {
 		return err
 	}
-	o, err := httpx.ReadObject(r)
+	o, err := a.readObject(r)
 	if err != nil {
 		return err
 	}

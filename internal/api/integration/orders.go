@@ -32,7 +32,7 @@ func (a *API) getBalance(w http.ResponseWriter, r *http.Request, c *call) error 
 }
 
 func (a *API) createOrder(w http.ResponseWriter, r *http.Request, c *call) error {
-	body, err := httpx.ReadBody(r)
+	body, err := a.readBody(r)
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (a *API) getOrder(w http.ResponseWriter, r *http.Request, c *call) error {
 }
 
 func (a *API) submitUpdatePhotos(w http.ResponseWriter, r *http.Request, c *call) error {
-	body, err := httpx.ReadBody(r)
+	body, err := a.readBody(r)
 	if err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func (a *API) submitUpdatePhotos(w http.ResponseWriter, r *http.Request, c *call
 }
 
 func (a *API) cancelOrder(w http.ResponseWriter, r *http.Request, c *call) error {
-	if err := readNothing(r); err != nil {
+	if err := a.readNothing(r); err != nil {
 		return err
 	}
 	if !validID(c.id) {
@@ -205,7 +205,7 @@ func (a *API) cancelOrder(w http.ResponseWriter, r *http.Request, c *call) error
 
 // simulateOrder puts a Test order into a state, as the sandbox of the portal does.
 func (a *API) simulateOrder(w http.ResponseWriter, r *http.Request, c *call) error {
-	o, err := httpx.ReadObject(r)
+	o, err := a.readObject(r)
 	if err != nil {
 		return err
 	}
@@ -233,8 +233,8 @@ func writeMoved(w http.ResponseWriter, c *call, o *order.Order) error {
 }
 
 // readNothing reads the body of an operation that takes none: no body, or an empty object.
-func readNothing(r *http.Request) error {
-	body, err := httpx.ReadBody(r)
+func (a *API) readNothing(r *http.Request) error {
+	body, err := a.readBody(r)
 	if err != nil || len(body) == 0 {
 		return err
 	}

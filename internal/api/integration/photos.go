@@ -36,6 +36,9 @@ func (a *API) uploadPhotos(w http.ResponseWriter, r *http.Request, c *call) erro
 	if err != nil {
 		return err
 	}
+	if _, err := a.authenticate(r); err != nil { // the key may have been revoked meanwhile
+		return err
+	}
 	if len(uploads) == 0 {
 		return results[0].refusal.With("data", results)
 	}

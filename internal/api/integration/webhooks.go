@@ -46,7 +46,7 @@ func viewEndpoint(e *webhook.Endpoint) endpointView {
 }
 
 func (a *API) createWebhook(w http.ResponseWriter, r *http.Request, c *call) error {
-	n, err := readEndpoint(r)
+	n, err := a.readEndpoint(r)
 	if err != nil {
 		return err
 	}
@@ -59,9 +59,9 @@ func (a *API) createWebhook(w http.ResponseWriter, r *http.Request, c *call) err
 	return httpx.WriteJSON(w, http.StatusCreated, view)
 }
 
-func readEndpoint(r *http.Request) (service.NewEndpoint, error) {
+func (a *API) readEndpoint(r *http.Request) (service.NewEndpoint, error) {
 	var n service.NewEndpoint
-	o, err := httpx.ReadObject(r)
+	o, err := a.readObject(r)
 	if err != nil {
 		return n, err
 	}
@@ -137,7 +137,7 @@ func (c *call) uuid(of string) (string, error) {
 
 // updateWebhook pauses an endpoint or lets it go on: nothing else of it can be changed.
 func (a *API) updateWebhook(w http.ResponseWriter, r *http.Request, c *call) error {
-	o, err := httpx.ReadObject(r)
+	o, err := a.readObject(r)
 	if err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ type rotationView struct {
 }
 
 func (a *API) rotateSecret(w http.ResponseWriter, r *http.Request, c *call) error {
-	if err := readNothing(r); err != nil {
+	if err := a.readNothing(r); err != nil {
 		return err
 	}
 	id, err := c.uuid(webhookEndpoint)
