@@ -170,6 +170,9 @@ var photoKey = regexp.MustCompile(`^[A-Za-z0-9-]{8,64}$`)
 // addPhoto takes the file that is the body. Sent again under the same key, it is there already.
 func (p *Pages) addPhoto(w http.ResponseWriter, r *http.Request) error {
 	c, err := p.find(r, ratelimit.Upload, p.Service.OpenCapture)
+	if fault.KindOf(err) != fault.NotFound {
+		httpx.ExpectUpload(r) // that the link has ended, too, reaches only who has sent the photo
+	}
 	if err != nil {
 		return err
 	}
@@ -181,7 +184,6 @@ func (p *Pages) addPhoto(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	httpx.ExpectUpload(r)
 	if have {
 		httpx.Drain(r, httpx.MaxDrain)
 		w.WriteHeader(http.StatusNoContent)

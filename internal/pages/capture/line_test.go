@@ -295,7 +295,7 @@ func TestSlowLine(t *testing.T) {
 		answer(http.StatusRequestTimeout)
 		s.choose()
 		for _, status := range []int{
-			http.StatusForbidden, http.StatusBadRequest, http.StatusNotFound, http.StatusServiceUnavailable,
+			http.StatusForbidden, http.StatusBadRequest, http.StatusNotFound, http.StatusOK, http.StatusServiceUnavailable,
 		} {
 			<-asked // so it is kept
 			s.awaitState("Waiting")

@@ -1,7 +1,7 @@
 // The page of a capture link: index by index a photo is taken, looked at, and sent.
 import { takePhoto } from "./camera.js";
 import { draw, look } from "./checks.js";
-import { Outbox } from "./outbox.js";
+import { Outbox, taken } from "./outbox.js";
 
 const root = document.getElementById("capture");
 const { path } = root.dataset;
@@ -176,7 +176,7 @@ submit.addEventListener("click", async () => {
   for (const box of root.querySelectorAll("input[name=unable]:checked:not(:disabled)")) form.append("unable", box.value);
   try {
     const answer = await fetch(path, { method: "POST", body: form });
-    if (answer.ok || answer.status === 410) {
+    if (taken(answer) || answer.status === 410) {
       try {
         localStorage.removeItem(seenKey);
       } catch {
@@ -184,7 +184,7 @@ submit.addEventListener("click", async () => {
       }
       return location.replace(path);
     }
-    tell(answer.status >= 500 || answer.status === 429 ? "offline" : "failed");
+    tell(answer.ok || answer.status >= 500 || answer.status === 429 ? "offline" : "failed");
   } catch {
     tell("offline");
   }

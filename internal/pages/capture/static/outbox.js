@@ -88,7 +88,7 @@ export class Outbox {
     } catch {
       return 0;
     }
-    if (answer.ok) {
+    if (taken(answer)) {
       await this.#done(entry, entry.removed ? "removed" : "sent");
     } else if (ours(answer) && over.includes(answer.status)) {
       await this.#forget(entry.id);
@@ -140,6 +140,12 @@ export class Outbox {
       // The disk is full or private: the photo is sent as long as the page is open.
     }
   }
+}
+
+/** Tells whether the service has done what was asked for: a page that something on the way shows instead is a success to
+ * the browser. */
+export function taken(answer) {
+  return answer.status === 204 && !answer.redirected;
 }
 
 /** Tells whether it is the photo that is refused, by the service or for its size: not its way there. */
