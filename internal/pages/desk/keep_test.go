@@ -361,6 +361,27 @@ func TestDraft_Leaving(t *testing.T) {
 		time.Sleep(20 * time.Millisecond)
 	}
 
+	b.Open("/desk/orders/" + id) // and while a save is under way that takes its time
+	b.AwaitTrue(`(() => {
+		const really = globalThis.fetch;
+		globalThis.fetch = (...how) => {
+			globalThis.fetch = really;
+			globalThis.saving = true;
+			return new Promise(() => {});
+		};
+		document.getElementById("o-authentic").click();
+		return true;
+	})()`)
+	b.AwaitTrue("globalThis.saving === true")
+	left("o-unable-to-verify", `location.href = "/desk"`)
+	b.AwaitTrue(`location.pathname === "/desk" && document.readyState === "complete"`)
+	for end := time.Now().Add(20 * time.Second); w.draft(t, w.Mika, id).Outcome != order.UnableToVerify; {
+		if time.Now().After(end) {
+			t.Fatal("what was entered while a save was under way is not stored")
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+
 	b.Open("/desk/orders/" + id)
 	b.Allow("ERR_INTERNET_DISCONNECTED")
 	b.Offline(true)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/pages/ui"
@@ -120,12 +121,21 @@ func (d *Desk) notMovedNote(
 			return err
 		}
 	}
-	if v.Status == order.Failed && v.AssigneeID == who.User.ID {
+	if v.endedBy(who.User.ID) {
 		return d.notMoved(w, r, refusal)
 	}
 	d.feed.changed()
 	v.Moved = d.whyMoved(r, v)
 	return d.renderNote(w, r, v, action, form)
+}
+
+// endedBy reports whether the order has ended, and a staff user did it.
+func (v *orderPage) endedBy(staffID string) bool {
+	if len(v.Timeline) == 0 || v.Status != order.Failed && v.Status != order.Completed {
+		return false
+	}
+	by := v.Timeline[len(v.Timeline)-1].Actor
+	return by.Kind == access.ByStaff && by.ID == staffID
 }
 
 func (d *Desk) renderNote(w http.ResponseWriter, r *http.Request, v *orderPage, action string, form *ui.Form) error {

@@ -323,6 +323,9 @@ func TestMoved_NothingTypedIsLost(t *testing.T) {
 	v.Post(path+"/preview", fields...).Want(t, http.StatusOK, "All digits, please.").Lacks(t, "Nothing was done.")
 	v.Submit(path, fields...).Want(t, http.StatusOK, "Photos requested for")
 	v.Submit(path, fields...).Want(t, http.StatusOK, "The order has changed", "Clock paused") // they did it themselves
+	admin.Post("/desk/orders/"+id+"/cancel", "note", "Withdrawn.").Want(t, http.StatusSeeOther)
+	admin.Submit("/desk/orders/"+id+"/cancel", "note", "Withdrawn."). // the answer was lost
+		Want(t, http.StatusOK, "Canceled", "Withdrawn.").Lacks(t, "Nothing was done.")
 }
 
 func TestOtherMoves(t *testing.T) {

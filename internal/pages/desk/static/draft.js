@@ -22,6 +22,7 @@ export class Draft {
     this.state = "same"; // as the server has it
     this.tries = 0;
     this.sending = null;
+    this.sent = null; // what was sent last
     this.timer = 0;
     this.saved = this.read(); // what the server has
     this.channel = new BroadcastChannel("assay-desk");
@@ -30,7 +31,7 @@ export class Draft {
     });
     for (const event of ["online", "focus"]) addEventListener(event, () => this.again());
     document.addEventListener("visibilitychange", () => (document.hidden ? this.send() : this.again()));
-    addEventListener("pagehide", () => this.send());
+    addEventListener("pagehide", () => this.leave());
     addEventListener("beforeunload", (event) => {
       if (OPEN.has(this.state)) event.preventDefault();
     });
@@ -87,6 +88,12 @@ export class Draft {
     return false;
   }
 
+  // leave is send for a page that is gone in a moment: it does not wait for the save that is under way.
+  leave() {
+    if (!this.sending) this.send();
+    else if (this.state !== "lost" && this.state !== "newer" && this.read() !== this.sent) this.exchange();
+  }
+
   // reveal brings the note that is shown into sight.
   reveal() { document.querySelector("[data-note]:not([hidden])")?.scrollIntoView({ block: "nearest" }); }
 
@@ -98,6 +105,7 @@ export class Draft {
 
   async exchange() {
     const entered = this.read();
+    this.sent = entered;
     const body = new URLSearchParams(new FormData(this.form));
     body.set("draft_page", this.page); // a page goes on from what it stored itself, even when the answer was lost
     body.set("draft_save", ++this.saves);
