@@ -51,7 +51,7 @@ const hiddenToken = "••••••"
 
 // SentHeaders returns a function that tells the headers of the attempts on a delivery, as far as they are known:
 // nothing of them is kept, all follows from the delivery, the endpoint and the time. A token is never told, and a
-// signature not when its endpoint is deleted.
+// signature not when its endpoint is deleted or its secret is replaced and forgotten.
 func (s *Service) SentHeaders(
 	ctx context.Context, d *webhook.Delivery,
 ) (func(webhook.Attempt) []webhook.Header, error) {
@@ -71,8 +71,8 @@ func (s *Service) SentHeaders(
 	}, nil
 }
 
-// signatures returns the headers with which a delivery to an endpoint is signed at a time; none when the secret cannot
-// be read: the sender cannot read it either, and says so in the log.
+// signatures returns the headers with which a delivery to an endpoint is signed at a time; none when the secret is
+// not kept any more, or cannot be read: then the sender cannot read it either, and says so in the log.
 func (s *Service) signatures(e *webhook.Endpoint, at time.Time, body []byte) []webhook.Header {
 	current, previous := e.Secrets(at)
 	secret, err := s.secrets.Open(current, e.ID)

@@ -213,7 +213,7 @@ func (s *Service) RotateSecretOnce(
 	signingSecret = webhook.NewSigningSecret()
 	sealed := s.secrets.Seal(signingSecret, e.ID)
 	err = s.store.Update(ctx, func(tx *store.Tx) error {
-		locked, err := tx.LockEndpoint(id)
+		locked, err := tx.LockEndpoint(e.ID)
 		if err != nil {
 			return err
 		}

@@ -53,6 +53,9 @@ func Headers(event Event, deliveryID string) []Header {
 	}
 }
 
+// IsProof reports whether the header proves to the receiver where an attempt comes from.
+func (h Header) IsProof() bool { return h.Name == "X-LG-Signature" || h.Name == "Authorization" }
+
 // SignatureHeaders returns the additional headers of a signed attempt. The timestamp is that of the attempt.
 func SignatureHeaders(s *Signer, at time.Time, body []byte) []Header {
 	timestamp := at.Unix()

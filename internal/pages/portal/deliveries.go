@@ -102,6 +102,9 @@ type sentAttempt struct {
 	Headers []webhook.Header
 }
 
+// Proven reports whether it is known how the receiver could tell where the attempt came from.
+func (a sentAttempt) Proven() bool { return slices.ContainsFunc(a.Headers, webhook.Header.IsProof) }
+
 func (p *Portal) showDelivery(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	d, made, err := p.Service.Delivery(r.Context(), who.actor(), r.PathValue("id"))
 	if err != nil {

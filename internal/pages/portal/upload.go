@@ -42,7 +42,6 @@ type upload struct {
 // readUpload reads a form with photos. A refusal of a file goes to its field in the form; other errors end the upload.
 func (p *Portal) readUpload(w http.ResponseWriter, r *http.Request) (*upload, error) {
 	u := &upload{form: ui.NewForm()}
-	httpx.ExpectUpload(r)
 	r.Body = http.MaxBytesReader(w, r.Body, (order.MaxPhotos+1)*(p.MaxPhotoBytes+maxField))
 	parts, err := httpx.ReadMultipart(r)
 	if err != nil {
@@ -124,6 +123,7 @@ func (p *Portal) fileProblem(r *http.Request, f *fault.Error) string {
 
 // answerRequest answers the photo request of an order with uploaded files.
 func (p *Portal) answerRequest(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	httpx.ExpectUpload(r)
 	// An order that is not there, or waits for nothing, is told before anything is read.
 	actor := who.actor()
 	o, err := p.Service.Order(r.Context(), actor, r.PathValue("id"))
