@@ -218,7 +218,7 @@ func (s *Service) lastSavedDay(ctx context.Context, now time.Time) (string, erro
 }
 
 // sampleQueue saves the length of the queue, once for each quarter of an hour, and deletes counts that nobody looks at
-// any more.
+// any more, or that a clock which was ahead has left: they would stand for their times when these come.
 func (s *Service) sampleQueue(ctx context.Context, now time.Time) error {
 	at := now.Truncate(sampleInterval)
 	if there, err := s.store.HasQueueSample(ctx, at); err != nil || there {
@@ -236,7 +236,7 @@ func (s *Service) sampleQueue(ctx context.Context, now time.Time) error {
 		if err := tx.DeleteOldEndpointHours(now.Add(-endpointHoursRetention)); err != nil {
 			return err
 		}
-		return tx.SaveQueueSample(sample, now.Add(-sampleRetention))
+		return tx.SaveQueueSample(sample, now.Add(-sampleRetention), at)
 	})
 }
 

@@ -145,5 +145,13 @@ func TestStatistics_ClockAhead(t *testing.T) {
 		s.Clock.Set(today.Add(73 * time.Hour))
 		save()
 		wants("afterwards", 0, 1, 0, 0)
+		o.Order(t, o.Live, "")
+		s.Clock.Set(today.Add(5*24*time.Hour + time.Hour))
+		save()
+		got, err := o.Service.Statistics(t.Context(), by(o.boss), 1)
+		must.NoError(t, err)
+		if d := got.Days[0]; d.MostQueued != 2 || d.Samples != 1 {
+			t.Errorf("the queue of the day to come is %+v", d)
+		}
 	})
 }

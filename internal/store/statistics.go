@@ -88,14 +88,14 @@ func (q Queries) HasQueueSample(ctx context.Context, at time.Time) (bool, error)
 	return q.db.Exists(ctx, "FROM queue_samples WHERE at = $1", column.Micros(at))
 }
 
-// SaveQueueSample saves a sample, unless there is one of the time, and deletes those before another time.
-func (t *Tx) SaveQueueSample(s *QueueSample, before time.Time) error {
+// SaveQueueSample saves a sample, unless there is one of the time, and deletes those before first and after last.
+func (t *Tx) SaveQueueSample(s *QueueSample, first, last time.Time) error {
 	if _, err := t.db.Exec(`INSERT INTO queue_samples (at, queued, processing, update_photos)
 			VALUES ($1, $2, $3, $4) ON CONFLICT (at) DO NOTHING`,
 		column.Micros(s.At), s.Queued, s.Processing, s.UpdatePhotos); err != nil {
 		return err
 	}
-	return t.exec("DELETE FROM queue_samples WHERE at < $1", column.Micros(before))
+	return t.exec("DELETE FROM queue_samples WHERE at < $1 OR at > $2", column.Micros(first), column.Micros(last))
 }
 
 // QueueSamples returns the samples from a time on, the oldest first.

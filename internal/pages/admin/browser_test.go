@@ -54,7 +54,7 @@ func (w *world) season(t *testing.T) {
 					At: day.Truncate(24 * time.Hour).Add(time.Duration(hour) * time.Hour), Queued: int64(random.IntN(12)),
 					Processing: 4, UpdatePhotos: 3,
 				}
-				if err := tx.SaveQueueSample(s, day.AddDate(-1, 0, 0)); err != nil {
+				if err := tx.SaveQueueSample(s, day.AddDate(-1, 0, 0), now); err != nil {
 					return err
 				}
 			}
