@@ -325,7 +325,7 @@ func TestMoved_NothingTypedIsLost(t *testing.T) {
 	v.Submit(path, fields...).Want(t, http.StatusOK, "The order has changed", "Clock paused") // they did it themselves
 	admin.Post("/desk/orders/"+id+"/cancel", "note", "Withdrawn.").Want(t, http.StatusSeeOther)
 	admin.Submit("/desk/orders/"+id+"/cancel", "note", "Withdrawn."). // the answer was lost
-		Want(t, http.StatusOK, "Canceled", "Withdrawn.").Lacks(t, "Nothing was done.")
+										Want(t, http.StatusOK, "Canceled", "Withdrawn.").Lacks(t, "Nothing was done.")
 }
 
 func TestOtherMoves(t *testing.T) {
