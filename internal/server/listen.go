@@ -41,10 +41,10 @@ func (s *Settings) checkServe() error {
 		_, err := tls.LoadX509KeyPair(s.TLSCert, s.TLSKey)
 		refuse("tls-cert", err)
 	}
-	for name, file := range map[string]string{"webhook-ca-file": s.WebhookCAFile, "smtp-ca-file": s.SMTPCAFile} {
-		if file != "" {
-			_, err := deliver.LoadCAs(file)
-			refuse(name, err)
+	for _, file := range []named[string]{{"webhook-ca-file", s.WebhookCAFile}, {"smtp-ca-file", s.SMTPCAFile}} {
+		if file.value != "" {
+			_, err := deliver.LoadCAs(file.value)
+			refuse(file.name, err)
 		}
 	}
 	return errors.Join(problems...)
@@ -52,20 +52,20 @@ func (s *Settings) checkServe() error {
 
 // tryListen binds the addresses for a moment: where one is taken, no installation is begun for nothing.
 func (s *Settings) tryListen(ctx context.Context) (err error) {
-	addresses := map[string]string{"ops-listen": s.OpsListen}
+	addresses := []named[string]{{"ops-listen", s.OpsListen}}
 	if s.Roles.Has(RoleAPI) || s.Roles.Has(RoleDesk) {
-		addresses["listen"], addresses["tls-listen"] = s.Listen, s.TLSListen
+		addresses = append(addresses, named[string]{"listen", s.Listen}, named[string]{"tls-listen", s.TLSListen})
 	}
-	for name, address := range addresses {
-		if address == "" {
+	for _, address := range addresses {
+		if address.value == "" {
 			continue
 		}
-		l, failed := new(net.ListenConfig).Listen(ctx, "tcp", address)
+		l, failed := new(net.ListenConfig).Listen(ctx, "tcp", address.value)
 		if failed == nil {
 			failed = l.Close()
 		}
 		if failed != nil {
-			err = errors.Join(err, fmt.Errorf("--%s: %w", name, failed))
+			err = errors.Join(err, fmt.Errorf("--%s: %w", address.name, failed))
 		}
 	}
 	return err

@@ -146,6 +146,12 @@ func (s *Settings) Bind(fs *flag.FlagSet) {
 	fs.StringVar(&s.LogFormat, "log-format", "", "text or json; empty: text on a terminal, else json")
 }
 
+// named is the value of a setting with its name, for checks of several: in a list, problems are told in its order.
+type named[T any] struct {
+	name  string
+	value T
+}
+
 // Check refuses settings that cannot work, all at once and in words.
 func (s *Settings) Check() error {
 	var problems []error
@@ -203,23 +209,21 @@ func (s *Settings) Check() error {
 	if s.WebhookInFlight < 1 {
 		refuse("--webhook-in-flight must be at least 1")
 	}
-	for name, d := range map[string]time.Duration{
-		"webhook-timeout": s.WebhookTimeout, "photo-request-expiry": s.PhotoRequestAge,
-		"unused-photo-expiry": s.UnusedPhotoAge, "claim-expiry": s.ClaimAge, "attempt-retention": s.AttemptAge,
-		"delivery-retention": s.DeliveryAge,
-		"event-retention":    s.EventAge,
+	for _, d := range []named[time.Duration]{
+		{"webhook-timeout", s.WebhookTimeout}, {"photo-request-expiry", s.PhotoRequestAge},
+		{"unused-photo-expiry", s.UnusedPhotoAge}, {"claim-expiry", s.ClaimAge}, {"attempt-retention", s.AttemptAge},
+		{"delivery-retention", s.DeliveryAge}, {"event-retention", s.EventAge},
 	} {
-		if d <= 0 {
-			refuse("--%s must be more than 0", name)
+		if d.value <= 0 {
+			refuse("--%s must be more than 0", d.name)
 		}
 	}
-	for name, d := range map[string]time.Duration{
-		"test-event-delay": s.TestEventDelay, "secret-overlap": s.SecretOverlap, "photo-retention": s.PhotoAge,
-		"request-log-retention": s.RequestLogAge,
-		"portal-log-retention":  s.PortalLogAge,
+	for _, d := range []named[time.Duration]{
+		{"test-event-delay", s.TestEventDelay}, {"secret-overlap", s.SecretOverlap}, {"photo-retention", s.PhotoAge},
+		{"request-log-retention", s.RequestLogAge}, {"portal-log-retention", s.PortalLogAge},
 	} {
-		if d < 0 {
-			refuse("--%s must not be negative", name)
+		if d.value < 0 {
+			refuse("--%s must not be negative", d.name)
 		}
 	}
 	return errors.Join(problems...)

@@ -74,13 +74,13 @@ func (s *AccessSettings) bind(fs *flag.FlagSet) {
 
 // check tells what cannot work.
 func (s *AccessSettings) check(refuse func(format string, args ...any)) {
-	for name, n := range map[string]int{
-		"max-claims": s.MaxClaims, "max-token-claims": s.MaxTokenClaims, "desk-rate-limit": s.DeskRateLimit,
-		"max-connections": s.MaxConnections, "max-connections-per-address": s.MaxConnectionsPerAddress,
-		"max-keys": s.MaxKeys,
+	for _, n := range []named[int]{
+		{"max-claims", s.MaxClaims}, {"max-token-claims", s.MaxTokenClaims}, {"desk-rate-limit", s.DeskRateLimit},
+		{"max-connections", s.MaxConnections}, {"max-connections-per-address", s.MaxConnectionsPerAddress},
+		{"max-keys", s.MaxKeys},
 	} {
-		if n < 0 {
-			refuse("--%s must not be negative", name)
+		if n.value < 0 {
+			refuse("--%s must not be negative", n.name)
 		}
 	}
 	if !slices.Contains([]string{"", "staff", "all", "none"}, s.SecondFactor) {

@@ -24,15 +24,15 @@ type IssuerSettings struct {
 const maxIssuerText = 200
 
 func (s *IssuerSettings) bind(fs *flag.FlagSet) {
-	fs.StringVar(&s.IssuerName, "issuer-name", "", "`name` of who issues certificates, on certificates, mails and pages")
-	fs.StringVar(&s.IssuerAddress, "issuer-address", "", "postal `address` of who issues certificates, in one line")
-	fs.StringVar(&s.IssuerLogo, "issuer-logo", "", "PNG or JPEG `file` with the logo of who issues certificates")
+	fs.StringVar(&s.IssuerName, "issuer-name", "", "`name` of the issuer, on certificates, mails and pages")
+	fs.StringVar(&s.IssuerAddress, "issuer-address", "", "postal `address` of the issuer, in one line")
+	fs.StringVar(&s.IssuerLogo, "issuer-logo", "", "PNG or JPEG `file` with the logo of the issuer")
 }
 
 func (s *IssuerSettings) check(refuse func(format string, args ...any)) {
-	for name, v := range map[string]string{"issuer-name": s.IssuerName, "issuer-address": s.IssuerAddress} {
-		if len([]rune(v)) > maxIssuerText || strings.ContainsFunc(v, unicode.IsControl) {
-			refuse("--%s must be one line of at most %d characters", name, maxIssuerText)
+	for _, v := range []named[string]{{"issuer-name", s.IssuerName}, {"issuer-address", s.IssuerAddress}} {
+		if len([]rune(v.value)) > maxIssuerText || strings.ContainsFunc(v.value, unicode.IsControl) {
+			refuse("--%s must be one line of at most %d characters", v.name, maxIssuerText)
 		}
 	}
 	if s.IssuerName == "" && (s.IssuerAddress != "" || s.IssuerLogo != "") {
