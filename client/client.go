@@ -66,7 +66,7 @@ func New(baseURL, apiKey string, opts ...Option) (*Client, error) {
 		}
 	}
 	if c.http == nil {
-		c.http = &http.Client{Transport: defaultTransport()}
+		c.http = &http.Client{Transport: DefaultTransport()}
 	}
 	if c.http.CheckRedirect == nil {
 		// A redirected POST would silently become a GET, and its answer would be taken for that of the POST.
@@ -169,7 +169,9 @@ func parseBaseURL(raw string) (string, error) {
 	return strings.TrimRight(u.String(), "/"), nil
 }
 
-func defaultTransport() http.RoundTripper {
+// DefaultTransport returns a transport such as a client without [WithHTTPClient] has, for a program that wraps it: that
+// of net/http, which waits at most 60 seconds for an answer once the request is sent.
+func DefaultTransport() http.RoundTripper {
 	shared, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {
 		return http.DefaultTransport // replaced by the program: its choice

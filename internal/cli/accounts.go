@@ -56,7 +56,7 @@ func accountsListFlags(fs *flag.FlagSet, inv *invocation) {
 }
 
 func accountsList(ctx context.Context, inv *invocation, app *server.App) error {
-	accounts, _, err := app.Service.Accounts(ctx, access.Operator, inv.search, 1, inv.rows)
+	accounts, total, err := app.Service.Accounts(ctx, access.Operator, inv.search, 1, inv.rows)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,11 @@ func accountsList(ctx context.Context, inv *invocation, app *server.App) error {
 			strconv.FormatInt(a.ActiveKeys, 10),
 		}
 	}
-	return inv.table(views, "accounts", []string{"ID", "NAME", "LIVE CREDITS", "LIVE ORDERS", "KEYS"}, rows)
+	headers := []string{"ID", "NAME", "LIVE CREDITS", "LIVE ORDERS", "KEYS"}
+	if err := inv.table(views, "accounts", headers, rows); err != nil || int64(len(rows)) == total {
+		return err
+	}
+	return inv.tellCut(fmt.Sprintf("%d of %d accounts", len(rows), total), "--search")
 }
 
 // accountView is the JSON output for an account.
@@ -89,6 +93,16 @@ const maxListed = 1000
 
 func bindRows(fs *flag.FlagSet, inv *invocation, what string) {
 	fs.IntVar(&inv.rows, "limit-rows", 50, "maximum `number` of "+what)
+}
+
+// tellCut says on standard error that a list goes on, and how to see the rest.
+func (inv *invocation) tellCut(listed, filters string) error {
+	rest := "--limit-rows shows more"
+	if inv.rows == maxListed {
+		rest = "find others with " + filters
+	}
+	_, err := fmt.Fprintf(inv.Stderr, "%s; %s\n", listed, rest)
+	return err
 }
 
 // withRows is withApp for a command with --limit-rows.

@@ -70,7 +70,7 @@ type invocation struct {
 type options struct {
 	demo                             demoFlag
 	dryRun, allowTest, offline, deep bool
-	ready                            bool
+	ready, newest                    bool
 
 	account, name, owner, locale, env, scopes, note, email, role string
 	keys, heads, endpoint, status, since, search                 string
@@ -164,12 +164,18 @@ func (c *command) start(ctx context.Context, inv *invocation) error {
 	return c.call(ctx, inv, api, answer)
 }
 
-// messageOf is what an error says to people: the message of a refusal, without its code.
+// messageOf is what an error says to people: the message of a refusal, without its code. Of a database or a media store
+// that cannot be used it says why, because whoever runs a command has to mend that.
 func messageOf(err error) string {
+	message := err.Error()
 	if f, ok := errors.AsType[*fault.Error](err); ok {
-		return f.Message
+		told := f.Message
+		if f.Kind == fault.Unavailable && f.Unwrap() != nil {
+			told = server.Reason(f)
+		}
+		message = strings.Replace(message, f.Error(), told, 1)
 	}
-	return strings.TrimPrefix(err.Error(), "assay: ") // which the client says: it is said before every message here
+	return strings.TrimPrefix(message, "assay: ") // which the client says: it is said before every message here
 }
 
 // find returns the command with the longest name that args start with.
@@ -243,6 +249,10 @@ func (c *command) parse(inv *invocation, args []string) error {
 			return errors.New(flagProblem(err, fs))
 		}
 		if fs.NArg() == 0 {
+			break
+		}
+		if read := len(args) - fs.NArg(); read > 0 && args[read-1] == "--" { // all that follows is positional
+			inv.args = append(inv.args, fs.Args()...)
 			break
 		}
 		inv.args = append(inv.args, fs.Arg(0))

@@ -97,6 +97,8 @@ func TestUsage(t *testing.T) {
 			want: "--locale must be en or ja",
 		},
 		{name: "WrongSize", args: []string{"version", "--max-photo-bytes", "big"}, code: 2, want: "10MiB"},
+		{name: "TooLarge", args: []string{"version", "--max-stored-bytes", "9223372036854775808"}, code: 2, want: "10MiB"},
+		{name: "LargePhotos", args: []string{"check", "--max-photo-bytes", "2TiB"}, code: 1, want: "from 1 to 1TiB"},
 		{
 			name: "WrongDuration", args: []string{"check", "--webhook-timeout", "soon"}, code: 2,
 			want: `--webhook-timeout: "soon" is not a duration such as 90s`,
@@ -197,6 +199,12 @@ func TestCompletion(t *testing.T) {
 		if code, stdout, _ := run(t, t.TempDir(), nil, "completion", shell); code != 0 ||
 			!strings.Contains(stdout, "assay complete") {
 			t.Errorf("%s: status %d, %s", shell, code, stdout)
+		}
+	}
+	// In fpath the file is the body of _assay, and has to complete; sourced it has to register the function.
+	for _, want := range []string{`$funcstack[1] == _assay`, `_assay "$@"`, "compdef _assay assay"} {
+		if _, stdout, _ := run(t, t.TempDir(), nil, "completion", "zsh"); !strings.Contains(stdout, want) {
+			t.Errorf("the script for zsh has no %s:\n%s", want, stdout)
 		}
 	}
 }

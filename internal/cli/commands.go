@@ -239,8 +239,8 @@ func commands() []*command {
 				"assay trigger my-first-order error",
 		},
 		{
-			name: "listen", args: "--forward-to URL [--events E,…]", needs: []string{"forward-to"}, flags: listenFlags,
-			check: listenCheck, serves: true, call: listen,
+			name: "listen", args: "--forward-to URL [--events E,…] [--newest]", needs: []string{"forward-to"},
+			flags: listenFlags, check: listenCheck, serves: true, call: listen,
 			about: "forward the events of this key to a local address, signed; it goes on where it stopped, and does not wait " +
 				"the --test-event-delay of the service",
 			example: "assay listen --forward-to http://localhost:3000/webhooks",

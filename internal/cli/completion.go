@@ -23,7 +23,11 @@ _assay() {
   found=("${(@f)$(assay complete "${words[@]:1:$((CURRENT-1))}" 2>/dev/null)}")
   if [[ -n ${found[1]} ]]; then compadd -- "${found[@]}"; else _files; fi
 }
-compdef _assay assay
+if [[ $funcstack[1] == _assay ]]; then # the file is in fpath, and is read at the first completion, which it has to make
+  _assay "$@"
+else
+  compdef _assay assay
+fi
 `,
 	"fish": `function __assay_complete
   set -l words (commandline -opc) (commandline -ct)

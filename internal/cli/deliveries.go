@@ -101,10 +101,12 @@ func deliveriesList(ctx context.Context, inv *invocation, app *server.App) error
 	if err != nil {
 		return err
 	}
-	found, err := app.Service.Deliveries(ctx, access.Operator, f, inv.rows)
+	found, err := app.Service.Deliveries(ctx, access.Operator, f, inv.rows+1)
 	if err != nil {
 		return err
 	}
+	more := len(found) > inv.rows
+	found = found[:min(len(found), inv.rows)]
 	views, rows := make([]deliveryView, len(found)), make([][]string, len(found))
 	for i, d := range found {
 		views[i] = viewDelivery(d)
@@ -113,7 +115,12 @@ func deliveriesList(ctx context.Context, inv *invocation, app *server.App) error
 			d.EndpointURL,
 		}
 	}
-	return inv.table(views, "deliveries", []string{"ID", "CREATED", "STATUS", "ATTEMPTS", "EVENT", "URL"}, rows)
+	headers := []string{"ID", "CREATED", "STATUS", "ATTEMPTS", "EVENT", "URL"}
+	if err := inv.table(views, "deliveries", headers, rows); err != nil || !more {
+		return err
+	}
+	return inv.tellCut(fmt.Sprintf("the newest %d deliveries of more", len(rows)),
+		"--account, --env, --endpoint and --status")
 }
 
 func deliveriesShow(ctx context.Context, inv *invocation, app *server.App) error {

@@ -31,11 +31,14 @@ const (
 	listenPause    = time.Second
 	maxListenPause = 10 * time.Second
 	forwardTimeout = 10 * time.Second
+	quotaPause     = 10 * time.Second
+	patientFor     = 5 // attempts to forward an event, before it is said how to go on without it
 )
 
 func listenFlags(fs *flag.FlagSet, inv *invocation) {
 	fs.StringVar(&inv.url, "forward-to", "", "`URL` that gets the events as webhook deliveries")
 	fs.StringVar(&inv.events, "events", "", "order-outcome or update-photos; empty: all")
+	fs.BoolVar(&inv.newest, "newest", false, "begin after the newest event, not where the last run stopped")
 }
 
 // listenState is kept between runs, readable by its owner only.
@@ -45,8 +48,8 @@ type listenState struct {
 	path   string
 }
 
-// listenState reads what the last run has left, or begins with the newest event and a new secret.
-func (inv *invocation) listenState(ctx context.Context, c *client.Client) (*listenState, error) {
+// listenState reads what the last run has left, or begins after the newest event with a new secret.
+func (inv *invocation) listenState(ctx context.Context, c *client.Client, answer *lastAnswer) (*listenState, error) {
 	config, err := inv.profilePath()
 	if err != nil {
 		return nil, err
@@ -54,23 +57,44 @@ func (inv *invocation) listenState(ctx context.Context, c *client.Client) (*list
 	sum := sha256.Sum256([]byte(c.String() + " " + inv.key))
 	s := &listenState{path: filepath.Join(filepath.Dir(config), "listen-"+hex.EncodeToString(sum[:8])+".json")}
 	content, err := os.ReadFile(filepath.Clean(s.path))
-	if err == nil {
-		return s, json.Unmarshal(content, s)
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case err == nil:
+		if err := json.Unmarshal(content, s); err != nil || !inv.newest {
+			return s, err
+		}
+	case errors.Is(err, fs.ErrNotExist): // what happened before anybody listened is not sent
+		secret := make([]byte, 32)
+		_, _ = rand.Read(secret) // never fails
+		s.Secret = hex.EncodeToString(secret)
+	default:
 		return nil, err
 	}
-	secret := make([]byte, 32)
-	_, _ = rand.Read(secret) // never fails
-	s.Secret = hex.EncodeToString(secret)
-	for { // to the newest event: what happened before anybody listened is not sent
+	return s, inv.toNewest(ctx, c, answer, s)
+}
+
+// toNewest goes past all events that there are. It leaves half of the key's quota to others.
+func (inv *invocation) toNewest(ctx context.Context, c *client.Client, answer *lastAnswer, s *listenState) error {
+	for told := false; ; {
 		events, err := c.ListEvents(ctx, client.EventsQuery{After: s.Cursor, Limit: 100})
+		if client.IsCode(err, client.CodeCursorExpired) && s.Cursor != "" {
+			s.Cursor = "" // the oldest event that is kept
+			continue
+		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		s.Cursor = events.NextCursor
 		if len(events.Data) == 0 {
-			return s, writePrivate(s.path, s)
+			return writePrivate(s.path, s)
+		}
+		if !told {
+			fmt.Fprintln(inv.Stderr, "looking for the newest event; those before it are not forwarded")
+			told = true
+		}
+		if answer.halfUsed() {
+			if err := pause.For(ctx, quotaPause); err != nil {
+				return err
+			}
 		}
 	}
 }
@@ -88,15 +112,15 @@ func listenCheck(inv *invocation) error {
 	return nil
 }
 
-func listen(ctx context.Context, inv *invocation, c *client.Client, _ *lastAnswer) error {
+func listen(ctx context.Context, inv *invocation, c *client.Client, answer *lastAnswer) error {
 	target, err := url.Parse(inv.url)
 	if err != nil {
 		return err
 	}
 	wanted := inv.eventList()
-	state, err := inv.listenState(ctx, c)
+	state, err := inv.listenState(ctx, c, answer)
 	if err != nil {
-		return err
+		return unlessEnded(ctx, err)
 	}
 	fmt.Fprintf(inv.Stderr, "forwarding to %s, signed with %s\n", target.Redacted(), state.Secret)
 	wait := listenPause
@@ -123,7 +147,7 @@ func listen(ctx context.Context, inv *invocation, c *client.Client, _ *lastAnswe
 				e := &events.Data[i]
 				if len(wanted) == 0 || slices.Contains(wanted, e.Event) {
 					if err := inv.forward(ctx, state, e); err != nil {
-						return nil //nolint:nilerr // Ctrl-C: the next run begins with this event
+						return unlessEnded(ctx, err) // the next run begins with this event
 					}
 				}
 				state.Cursor = e.Cursor
@@ -136,9 +160,17 @@ func listen(ctx context.Context, inv *invocation, c *client.Client, _ *lastAnswe
 			}
 		}
 		if err := pause.For(ctx, wait); err != nil {
-			return nil //nolint:nilerr // Ctrl-C
+			return unlessEnded(ctx, err)
 		}
 	}
+}
+
+// unlessEnded returns the error, except after Ctrl-C, which is how the command ends.
+func unlessEnded(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
 }
 
 // skipLost goes on with the oldest event that is kept, where the service has not kept those after the cursor.
@@ -159,14 +191,15 @@ func eventID(e *client.Event) string {
 	return uuid.NewHash(sha256.New(), uuid.Nil, []byte(name), 8).String()
 }
 
-// forward sends the event until the receiver acknowledges it; an error means that the context has ended.
+// forward sends the event until the receiver acknowledges it.
 func (inv *invocation) forward(ctx context.Context, state *listenState, e *client.Event) error {
 	id := eventID(e)
 	if len(e.DeliveryIDs) > 0 {
 		id = e.DeliveryIDs[0]
 	}
 	body := append([]byte(`{"delivery_id":"`+id+`",`), bytes.TrimLeft(e.RawBody, "{ \n\t")...)
-	for wait := listenPause; ; wait = min(2*wait, maxListenPause) {
+	again := "trying again"
+	for attempt, wait := 1, listenPause; ; attempt, wait = attempt+1, min(2*wait, maxListenPause) {
 		status, err := inv.post(ctx, state.Secret, e, id, body)
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -178,7 +211,10 @@ func (inv *invocation) forward(ctx context.Context, state *listenState, e *clien
 		if err == nil {
 			err = fmt.Errorf("the receiver answered %d", status)
 		}
-		if err := sayf(inv.Stderr, "%s of order %s: %v; trying again\n", e.Event, e.Body.ID, err); err != nil {
+		if attempt == patientFor {
+			again += ". To go on without it, end this and begin again with --newest"
+		}
+		if err := sayf(inv.Stderr, "%s of order %s: %v; %s\n", e.Event, e.Body.ID, err, again); err != nil {
 			return err
 		}
 		if err := pause.For(ctx, wait); err != nil {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -115,7 +116,22 @@ func uploadPart(ctx context.Context, c *client.Client, files []string) ([]client
 	for i, name := range files {
 		contents[i] = client.File{Name: filepath.Base(name), Content: progress.Reader(opened[i], done)}
 	}
-	return c.UploadPhotos(ctx, contents...)
+	results, err := c.UploadPhotos(ctx, contents...)
+	if refused, ok := errors.AsType[*client.Error](err); ok { // nothing was stored
+		err = cmp.Or(refusals(refused.UploadResults()), err)
+	}
+	return results, err
+}
+
+// refusals says of every file that was not stored why.
+func refusals(results []client.UploadResult) error {
+	var refused []error
+	for _, r := range results {
+		if err := r.Err(); err != nil {
+			refused = append(refused, fmt.Errorf("%s: %s", r.OriginalName, messageOf(err)))
+		}
+	}
+	return errors.Join(refused...)
 }
 
 func photosUploadCheck(inv *invocation) error {
@@ -131,15 +147,12 @@ func photosUpload(ctx context.Context, inv *invocation, c *client.Client, answer
 		return err
 	}
 	var lines strings.Builder
-	var failed []error
 	for _, r := range results {
-		if err := r.Err(); err != nil {
-			failed = append(failed, fmt.Errorf("%s: %s", r.OriginalName, messageOf(err)))
-			continue
+		if r.Err() == nil {
+			fmt.Fprintf(&lines, "%s  %s\n", shown(r.URL), shown(r.OriginalName))
 		}
-		fmt.Fprintf(&lines, "%s  %s\n", shown(r.URL), shown(r.OriginalName))
 	}
-	return errors.Join(inv.print(answer.json(), "%s", block(lines.String())), errors.Join(failed...))
+	return errors.Join(inv.print(answer.json(), "%s", block(lines.String())), refusals(results))
 }
 
 func ordersListFlags(fs *flag.FlagSet, inv *invocation) {

@@ -6,7 +6,6 @@ import (
 	"os"
 	"reflect"
 	"strings"
-	"text/tabwriter"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -24,7 +23,7 @@ type block string
 func shown(text string) string { return spellOut(text, "") }
 
 // shownLines is shown for what has lines of its own: messages of errors, and JSON, whose value stays the same.
-func shownLines(text string) string { return spellOut(text, "\n") }
+func shownLines(text string) string { return spellOut(text, "\n\t") }
 
 // spellOut escapes, as JSON does, the characters that do not show, except those to keep.
 func spellOut(text, keep string) string {
@@ -83,18 +82,28 @@ func (inv *invocation) table(v any, what string, headers []string, rows [][]stri
 	if onTerminal(inv.Stdout) {
 		rows = append([][]string{headers}, rows...)
 	}
-	w := tabwriter.NewWriter(inv.Stdout, 0, 0, 2, ' ', 0)
+	widths := make([]int, len(headers))
 	for _, row := range rows {
 		for i := range row {
-			if row[i] = shown(row[i]); headers[i] == "STATE" || headers[i] == "STATUS" {
-				row[i] = string(inv.paint(row[i]))
-			}
-		}
-		if _, err := fmt.Fprintln(w, strings.Join(row, "\t")); err != nil {
-			return err
+			row[i] = shown(row[i])
+			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
 		}
 	}
-	return w.Flush()
+	var lines strings.Builder
+	for _, row := range rows {
+		for i, cell := range row {
+			space := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2)
+			if headers[i] == "STATE" || headers[i] == "STATUS" {
+				cell = string(inv.paint(cell)) // whose codes take no room
+			}
+			if i == len(row)-1 {
+				space = "\n"
+			}
+			lines.WriteString(cell + space)
+		}
+	}
+	_, err := io.WriteString(inv.Stdout, lines.String())
+	return err
 }
 
 // onTerminal reports whether a person reads what is written.

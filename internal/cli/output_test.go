@@ -5,15 +5,25 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/assayhq/assay/internal/cli"
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/netguard"
+	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/testkit/hostile"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
+	"github.com/assayhq/assay/internal/testkit/shop"
 )
 
 // untilReady ends a server when it says that it listens.
@@ -94,6 +104,45 @@ func TestKeysList(t *testing.T) {
 	only(t, stdout, &list)
 	if list[0]["active_keys"] != 1.0 {
 		t.Errorf("the account is %v", list[0])
+	}
+}
+
+// TestLists_CutOff: a list that goes on says so, apart from the list.
+func TestLists_CutOff(t *testing.T) {
+	data := t.TempDir()
+	must.NoError(t, os.WriteFile(filepath.Join(data, "secret.key"), []byte(shop.SecretKey+"\n"), 0o600))
+	s := shop.New(t, filepath.Join(data, "assay.db"), func(c *service.Config) {
+		c.Guard = &netguard.Guard{Resolver: hostile.Resolver{}}
+	})
+	address, problem := webhook.CheckURL("url", "https://example.com/")
+	if problem != nil {
+		t.Fatal(problem)
+	}
+	_, _, err := s.Service.CreateEndpoint(t.Context(), s.Test.Actor(access.Origin{}), s.Test.ID,
+		service.NewEndpoint{URL: address, Events: webhook.Events})
+	must.NoError(t, err)
+	for _, name := range []string{"B", "C"} {
+		_, err := s.Service.CreateAccount(t.Context(), access.System, name, name+"@a.example", text.English)
+		must.NoError(t, err)
+		s.Order(t, s.Test, order.MockAuthentic)
+	}
+	s.Order(t, s.Test, order.MockAuthentic)
+	for list, want := range map[string]string{
+		"accounts":   "2 of 3 accounts; --limit-rows shows more\n",
+		"deliveries": "the newest 2 deliveries of more; --limit-rows shows more\n",
+	} {
+		for rows, want := range map[string]string{"2": want, "3": ""} {
+			code, stdout, stderr := run(t, data, nil, list, "list", "--limit-rows", rows)
+			if code != 0 || strconv.Itoa(strings.Count(stdout, "\n")) != rows || stderr != want {
+				t.Errorf("%s of %s: status %d, says %q and %q", rows, list, code, stdout, stderr)
+			}
+			var listed []map[string]any
+			_, stdout, stderr = run(t, data, nil, list, "list", "--limit-rows", rows, "--json")
+			only(t, stdout, &listed)
+			if strconv.Itoa(len(listed)) != rows || stderr != want {
+				t.Errorf("%s of %s: %q and %q", rows, list, stdout, stderr)
+			}
+		}
 	}
 }
 

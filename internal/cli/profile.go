@@ -81,6 +81,9 @@ func (inv *invocation) readProfiles() (*profiles, string, error) {
 	if err := json.Unmarshal(text, all); err != nil {
 		return nil, "", fmt.Errorf("%s cannot be read: %w", path, err)
 	}
+	if all.Profiles == nil { // the file says null
+		all.Profiles = map[string]profile{}
+	}
 	return all, path, nil
 }
 
@@ -114,21 +117,25 @@ func (inv *invocation) remote() (*client.Client, *lastAnswer, error) {
 }
 
 func (p profile) client() (*client.Client, *lastAnswer, error) {
-	answer := &lastAnswer{}
+	answer := &lastAnswer{transport: client.DefaultTransport()}
 	c, err := client.New(strings.TrimRight(p.Server, "/")+"/v1/integrations", p.Key,
-		client.WithHTTPClient(&http.Client{Transport: answer}), client.WithUserAgent("assay-cli/1"))
+		client.WithHTTPClient(&http.Client{Transport: answer}), client.WithUserAgent("assay-cli/1"),
+		client.WithResponseHook(answer.keepQuota))
 	return c, answer, err
 }
 
-// lastAnswer keeps the body of the last answer, which --json prints as it came.
+// lastAnswer keeps the body of the last answer, which --json prints as it came, and the quota that it tells of.
 type lastAnswer struct {
-	mu   sync.Mutex
-	body []byte
+	transport http.RoundTripper
+
+	mu    sync.Mutex
+	body  []byte
+	quota client.RateLimit
 }
 
 // RoundTrip reads the whole answer and hands a copy on.
 func (l *lastAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
-	response, err := http.DefaultTransport.RoundTrip(r)
+	response, err := l.transport.RoundTrip(r)
 	if err != nil {
 		return nil, err
 	}
@@ -142,6 +149,22 @@ func (l *lastAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
 	l.mu.Unlock()
 	response.Body = io.NopCloser(bytes.NewReader(body))
 	return response, nil
+}
+
+func (l *lastAnswer) keepQuota(_ context.Context, r client.Response) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.quota = client.RateLimit{}
+	if r.RateLimit != nil {
+		l.quota = *r.RateLimit
+	}
+}
+
+// halfUsed reports whether less than half of the quota is left.
+func (l *lastAnswer) halfUsed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.quota.Remaining < l.quota.Limit/2
 }
 
 // json returns the answer for print.

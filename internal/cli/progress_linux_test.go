@@ -149,3 +149,36 @@ func TestProgress_Plain(t *testing.T) {
 		t.Errorf("standard output is %q", stdout)
 	}
 }
+
+// TestColumns: colors do not move what stands beside them.
+func TestColumns(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"data":[{"id":"o1","status":"completed","external_id":"HERE"},`+
+			`{"id":"o2","status":"other","external_id":"HERE"},{"id":"o3","status":"queued","external_id":"HERE"}],`+
+			`"page":1,"limit":10,"total":3}`)
+	}))
+	t.Cleanup(server.Close)
+	screen := watch("never")
+	terminal, end := openTerminal(t, screen)
+	defer end()
+	code := cli.Run(t.Context(), []string{"orders", "list"}, cli.IO{
+		Stdin: strings.NewReader(""), Stdout: terminal, Stderr: io.Discard,
+		LookupEnv: func(name string) (string, bool) {
+			value, ok := map[string]string{"ASSAY_SERVER": server.URL, "ASSAY_KEY": "assay_test_key"}[name]
+			return value, ok
+		},
+	})
+	end()
+	lines := strings.Split(strings.TrimSpace(screen.String()), "\r\n")
+	if code != 0 || len(lines) != 4 || !strings.Contains(screen.String(), "\x1b[32mcompleted\x1b[0m  ") {
+		t.Fatalf("status %d, shows %q", code, screen.String())
+	}
+	codes := regexp.MustCompile(`\x1b\[\d+m`)
+	for _, line := range lines[1:] {
+		line = codes.ReplaceAllString(line, "")
+		if strings.Index(line, "HERE") != strings.Index(lines[0], "EXTERNAL ID") {
+			t.Errorf("%q is not below %q", line, lines[0])
+		}
+	}
+}

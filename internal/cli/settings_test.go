@@ -67,6 +67,13 @@ func TestSettings(t *testing.T) {
 			t.Errorf("a setting that can be empty: status %d, %s", code, stderr)
 		}
 	})
+	t.Run("LargeSizes", func(t *testing.T) {
+		for _, size := range []string{"3000GB", "3TB", "8000000TiB"} {
+			if code, _, stderr := run(t, t.TempDir(), nil, "version", "--max-stored-bytes", size); code != 0 {
+				t.Errorf("status %d, %s", code, stderr)
+			}
+		}
+	})
 	t.Run("TwoCertificates", func(t *testing.T) {
 		both := []string{"serve", "--tls-domain", "a.example", "--tls-cert", "c", "--tls-key", "k"}
 		if code, _, stderr := run(t, t.TempDir(), nil, both...); code != 1 ||

@@ -118,7 +118,7 @@ func (m *Move) copy(ctx context.Context, from *App, loaded bool) (moved *backup.
 		return nil, err
 	}
 	if err := to.Ping(ctx); err != nil {
-		return nil, fmt.Errorf("the media store of the new place: %s", reason(err))
+		return nil, fmt.Errorf("the media store of the new place: %s", Reason(err))
 	}
 	began := time.Now()
 	moved, err = backup.Move(ctx, backup.MoveOptions{
@@ -250,7 +250,10 @@ func (m *Move) targetLoaded(ctx context.Context) (bool, error) {
 		return true, nil
 	}
 	if errors.Is(err, dump.ErrNotEmpty) {
-		err = errors.New("the new database is not empty: move into an empty one")
+		return false, errors.New("the new database is not empty: move into an empty one")
+	}
+	if err != nil {
+		err = fmt.Errorf("the new place: %w", err)
 	}
 	return false, err
 }

@@ -109,7 +109,7 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 			took, err := c.ask()
 			result := checkResult{OK: err == nil, MS: took.Milliseconds()}
 			if err != nil {
-				result.Error = reason(err)
+				result.Error = Reason(err)
 			}
 			if err != nil && !c.hint { // a hint says in the log itself what it has to say
 				s.app.Log.WarnContext(r.Context(), "not ready", "check", c.name, "error", result.Error)
@@ -139,8 +139,8 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	}{status, results})
 }
 
-// reason is what an operator is told of a failure: the cause that clients do not get, in one line.
-func reason(err error) string {
+// Reason is what an operator is told of a failure: the cause that clients do not get, in one line.
+func Reason(err error) string {
 	if f, ok := errors.AsType[*fault.Error](err); ok && f != nil && f.Unwrap() != nil {
 		err = f.Unwrap()
 	}

@@ -197,8 +197,8 @@ func (s *Settings) Check() error {
 	if s.TLSDomain != "" && (s.TLSCert != "" || s.TLSKey != "") {
 		refuse("--tls-domain gets certificates by itself: give it, or --tls-cert and --tls-key")
 	}
-	if s.MaxPhotoBytes < 1 {
-		refuse("--max-photo-bytes must be at least 1")
+	if s.MaxPhotoBytes < 1 || s.MaxPhotoBytes > 1<<40 { // an upload has several
+		refuse("--max-photo-bytes must be from 1 to 1TiB")
 	}
 	if s.LogFormat != "" && s.LogFormat != "text" && s.LogFormat != "json" {
 		refuse("--log-format must be text or json")
@@ -239,10 +239,12 @@ var byteUnits = []struct {
 	{"KiB", 1 << 10},
 	{"MiB", 1 << 20},
 	{"GiB", 1 << 30},
+	{"TiB", 1 << 40},
 	{"kB", 1e3},
 	{"KB", 1e3},
 	{"MB", 1e6},
 	{"GB", 1e9},
+	{"TB", 1e12},
 	{"B", 1},
 	{"", 1},
 }
@@ -255,7 +257,7 @@ func (b *ByteSize) Set(s string) error {
 			continue
 		}
 		n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-		if err != nil || n < 0 || n*u.factor > math.MaxInt32*1024 || n*u.factor != math.Trunc(n*u.factor) {
+		if err != nil || n < 0 || n*u.factor >= math.MaxInt64 || n*u.factor != math.Trunc(n*u.factor) {
 			break
 		}
 		*b = ByteSize(n * u.factor)

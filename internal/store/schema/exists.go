@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/url"
 	"os"
@@ -32,6 +33,9 @@ func Exists(ctx context.Context, target string) (exists bool, err error) {
 	}
 	defer func() { err = errors.Join(err, pool.Close()) }()
 	versions, err := hasVersions(ctx, pool, db.IsPostgres(target))
+	if err != nil && !db.IsPostgres(target) { // PostgreSQL says itself where it is
+		err = fmt.Errorf("%s: %w", target, err)
+	}
 	return versions, db.Classify(err)
 }
 
