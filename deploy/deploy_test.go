@@ -4,10 +4,12 @@ package deploy_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -146,7 +148,15 @@ func TestCompose(t *testing.T) {
 			Grace       string            `json:"stop_grace_period"`
 			ReadOnly    bool              `json:"read_only"`
 			Ports       []any             `json:"ports"`
+			Networks    map[string]any    `json:"networks"`
 		} `json:"services"`
+		Networks map[string]struct {
+			IPAM struct {
+				Config []struct {
+					Subnet string `json:"subnet"`
+				} `json:"config"`
+			} `json:"ipam"`
+		} `json:"networks"`
 	}
 	lint(t, "compose", filepath.Join(root, "deploy", "compose", "compose.yaml"), &project)
 	for _, name := range []string{"node1", "node2", "node3"} {
@@ -158,6 +168,28 @@ func TestCompose(t *testing.T) {
 		if !strings.Contains(project.Services["proxy"].Environment["ASSAY_NODES"], name+":8080") {
 			t.Errorf("the proxy does not know %s", name)
 		}
+		// Where there are two networks, the proxy may reach the node over the one that is not trusted.
+		var shared []string
+		for network := range node.Networks {
+			if _, ok := project.Services["proxy"].Networks[network]; ok {
+				shared = append(shared, fmt.Sprint(project.Networks[network].IPAM.Config))
+				delete(node.Networks, network)
+			}
+		}
+		if want := "[{" + node.Environment["ASSAY_TRUSTED_PROXIES"] + "}]"; !slices.Equal(shared, []string{want}) {
+			t.Errorf("the proxy reaches %s over %v, want %s", name, shared, want)
+		}
+		if len(node.Networks) != 1 {
+			t.Errorf("%s sends webhooks over %v", name, node.Networks)
+		}
+	}
+}
+
+// TestBuildContext: the secrets of an installation are not sent to who builds the image.
+func TestBuildContext(t *testing.T) {
+	ignored := strings.Fields(string(read(t, "../.dockerignore")))
+	if !slices.Contains(ignored, "deploy/compose/secrets") {
+		t.Errorf("the build context leaves out %v only", ignored)
 	}
 }
 

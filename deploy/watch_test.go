@@ -71,7 +71,9 @@ func base(name string) string { return strings.TrimSuffix(name, "_bucket") }
 func TestPromtool(t *testing.T) {
 	promtool := need.Tool(t, "install-deploy-tools", "promtool")
 	for _, arguments := range [][]string{
-		{"check", "rules", "prometheus/alerts.yaml"}, {"check", "config", "prometheus/prometheus.yaml"},
+		{"check", "rules", "prometheus/alerts.yaml"},
+		{"check", "config", "prometheus/prometheus.yaml"},
+		{"test", "rules", "testdata/alerts.yaml"},
 	} {
 		if output, err := exec.CommandContext(t.Context(), promtool, arguments...).CombinedOutput(); err != nil {
 			t.Errorf("promtool %v: %v\n%s", arguments, err, output)

@@ -112,13 +112,14 @@ func remoteAddr(a netip.Addr) string {
 	return net.JoinHostPort(a.String(), "0")
 }
 
-// WarnForwarded calls warn, once, when a peer of a private network tells of a client while no proxy is trusted: then
+// WarnForwarded calls warn, once, when a peer of a private network that is not trusted tells of a client: then
 // everybody seems to come from that peer.
-func WarnForwarded(warn func(r *http.Request), next http.Handler) http.Handler {
+func (p Proxies) WarnForwarded(warn func(r *http.Request), next http.Handler) http.Handler {
 	var told atomic.Bool
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !told.Load() && (len(r.Header["X-Forwarded-For"]) > 0 || len(r.Header["Forwarded"]) > 0) {
-			if peer := peerAddr(r); (peer.IsPrivate() || peer.IsLoopback()) && told.CompareAndSwap(false, true) {
+			peer := peerAddr(r)
+			if (peer.IsPrivate() || peer.IsLoopback()) && !p.contain(peer) && told.CompareAndSwap(false, true) {
 				warn(r)
 			}
 		}

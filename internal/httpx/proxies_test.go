@@ -76,24 +76,33 @@ func TestTrustedProxies(t *testing.T) {
 }
 
 func TestWarnForwarded(t *testing.T) {
-	warnings := 0
-	h := WarnForwarded(func(*http.Request) { warnings++ }, http.NotFoundHandler())
-	send := func(peer, header string) {
-		r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
-		r.RemoteAddr = peer
-		if header != "" {
-			r.Header.Set(header, "203.0.113.7")
-		}
-		h.ServeHTTP(httptest.NewRecorder(), r)
-	}
-	send("10.0.0.1:5", "")
-	send("203.0.113.9:5", "X-Forwarded-For")
-	if warnings != 0 {
-		t.Fatalf("%d warnings", warnings)
-	}
-	send("127.0.0.1:5", "Forwarded")
-	send("10.0.0.1:5", "X-Forwarded-For")
-	if warnings != 1 {
-		t.Errorf("%d warnings, want one", warnings)
+	for name, trusted := range map[string]Proxies{
+		"None": nil, "Others": {netip.MustParsePrefix("172.30.97.0/24")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			warnings := 0
+			h := trusted.WarnForwarded(func(*http.Request) { warnings++ }, http.NotFoundHandler())
+			send := func(peer, header string) {
+				r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+				r.RemoteAddr = peer
+				if header != "" {
+					r.Header.Set(header, "203.0.113.7")
+				}
+				h.ServeHTTP(httptest.NewRecorder(), r)
+			}
+			send("10.0.0.1:5", "")
+			send("203.0.113.9:5", "X-Forwarded-For")
+			if trusted != nil {
+				send("172.30.97.4:5", "X-Forwarded-For")
+			}
+			if warnings != 0 {
+				t.Fatalf("%d warnings", warnings)
+			}
+			send("127.0.0.1:5", "Forwarded")
+			send("10.0.0.1:5", "X-Forwarded-For")
+			if warnings != 1 {
+				t.Errorf("%d warnings, want one", warnings)
+			}
+		})
 	}
 }

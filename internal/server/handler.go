@@ -57,10 +57,8 @@ func (s *Server) handler(integrationAPI *integration.API, deskAPI *desk.API, pag
 	}
 	served := s.hsts(httpx.RequestID(s.traced(s.metrics.observe(
 		responder.AccessLog(responder.Recover(http.HandlerFunc(route)))))))
-	if len(s.app.Settings.TrustedProxies) == 0 {
-		return httpx.WarnForwarded(s.warnForwarded, served)
-	}
-	return httpx.Proxies(s.app.Settings.TrustedProxies).Trust(served)
+	proxies := httpx.Proxies(s.app.Settings.TrustedProxies)
+	return proxies.WarnForwarded(s.warnForwarded, proxies.Trust(served))
 }
 
 // errBusy is why a request to an API is refused before anything is done for it: under overload what is refused has to

@@ -215,9 +215,9 @@ func (s *Server) public(name string) (address string, public bool) {
 	return address, err == nil && !ip.Unmap().IsLoopback()
 }
 
-// warnForwarded is called once when a proxy seems to be in front that no setting tells of.
+// warnForwarded is called once when a proxy seems to be in front that --trusted-proxies does not tell of.
 func (s *Server) warnForwarded(r *http.Request) {
-	s.app.Log.WarnContext(r.Context(), "PROXY WITHOUT --trusted-proxies: a private address forwards requests of others. "+
+	s.app.Log.WarnContext(r.Context(), "PROXY NOT IN --trusted-proxies: a private address forwards requests of others. "+
 		"All clients seem to be that address: to limits, allowed networks, sign-in protection and logs",
 		"peer", r.RemoteAddr)
 }

@@ -48,7 +48,7 @@ func newMetrics() *metrics {
 			Name: "assay_http_requests_total", Help: "HTTP requests by operation and status.",
 		}, []string{"route", "status"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "assay_http_request_seconds", Help: "Time to answer HTTP requests by operation.",
+			Name: "assay_http_request_seconds", Help: "Time to answer HTTP requests by operation, without event streams.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}, []string{"route"}),
 	}
@@ -69,7 +69,9 @@ func (m *metrics) observe(next http.Handler) http.Handler {
 			}
 			s := m.series(outcome{route, rec.Status()})
 			s.requests.Inc()
-			s.seconds.Observe(time.Since(start).Seconds())
+			if rec.Header().Get("Content-Type") != "text/event-stream" { // it lasts as long as somebody looks
+				s.seconds.Observe(time.Since(start).Seconds())
+			}
 		}()
 		next.ServeHTTP(rec, r)
 	})

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/media"
@@ -157,8 +158,12 @@ func (s *Settings) Check() error {
 	var problems []error
 	refuse := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
 	u, err := url.Parse(s.PublicURL)
-	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") || u.RawQuery != "" || u.Fragment != "" {
+	switch {
+	case err != nil || u.Hostname() == "" || (u.Scheme != "http" && u.Scheme != "https") || u.RawQuery != "" ||
+		u.Fragment != "":
 		refuse("--public-url must be an absolute http or https URL without query and fragment")
+	case strings.ContainsFunc(u.Host, func(r rune) bool { return r > unicode.MaxASCII }): // as certificates want it
+		refuse("--public-url must name its host in ASCII: write an international name in its xn-- form")
 	}
 	if s.Data == "" {
 		refuse("--data must name a folder")

@@ -1,6 +1,9 @@
 package server
 
 import (
+	"log/slog"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,5 +21,31 @@ func TestSelfSigned(t *testing.T) {
 	}
 	if leaf.VerifyHostname("192.0.2.8") == nil {
 		t.Error("it is one for any address")
+	}
+}
+
+// TestInternationalHost checks that a host that no certificate can name is refused before anything is made, and that
+// its xn-- form is taken.
+func TestInternationalHost(t *testing.T) {
+	for _, name := range []string{"public-url", "media-url"} {
+		for host, refused := range map[string]bool{
+			"鑑定.example": true, "%E9%91%91.example": true, "xn--uor38x.example": false,
+		} {
+			set := nodeSettings(t, "--"+name, "https://"+host)
+			set.Data, set.TLSListen = filepath.Join(set.Data, "new"), "127.0.0.1:0"
+			app, err := Start(t.Context(), set, slog.New(slog.DiscardHandler))
+			if refused {
+				if err == nil || !strings.Contains(err.Error(), "xn--") || exists(set.Data) {
+					t.Errorf("--%s %s: %v, made something: %t", name, host, err, exists(set.Data))
+				}
+				continue
+			}
+			must.NoError(t, err)
+			s, err := New(t.Context(), app)
+			must.NoError(t, err)
+			must.NoError(t, s.servers[1].TLSConfig.Certificates[0].Leaf.VerifyHostname(host))
+			must.NoError(t, s.close())
+			must.NoError(t, app.Close())
+		}
 	}
 }

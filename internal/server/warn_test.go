@@ -136,7 +136,9 @@ func TestPprof(t *testing.T) {
 // TestProxySettings checks whom the log names as the client, and what is said when a proxy is not told of.
 func TestProxySettings(t *testing.T) {
 	forwarded := http.Header{"X-Forwarded-For": {"198.51.100.1, 203.0.113.7"}}
-	for setting, want := range map[string]string{"": `"remote":"127.0.0.1"`, "127.0.0.0/8": `"remote":"203.0.113.7"`} {
+	for setting, want := range map[string]string{
+		"": `"remote":"127.0.0.1"`, "172.30.97.0/24": `"remote":"127.0.0.1"`, "127.0.0.0/8": `"remote":"203.0.113.7"`,
+	} {
 		s, log := startWith(t, func(s *Settings) {
 			if err := s.TrustedProxies.Set(setting); err != nil {
 				t.Fatal(err)
@@ -150,7 +152,7 @@ func TestProxySettings(t *testing.T) {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("--trusted-proxies %q: %s", setting, log)
 		}
-		if warned := strings.Contains(log.String(), "PROXY WITHOUT --trusted-proxies"); warned != (setting == "") {
+		if warned := strings.Contains(log.String(), "PROXY NOT IN --trusted-proxies"); warned != (setting != "127.0.0.0/8") {
 			t.Errorf("--trusted-proxies %q: warned %t", setting, warned)
 		}
 	}

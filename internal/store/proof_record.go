@@ -253,14 +253,18 @@ func (s *Store) integrityPostgres(ctx context.Context, deep bool, f func(where, 
 			f(where, message)
 			return nil
 		}
-		if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "42501" { // not allowed
+		e, ok := errors.AsType[*pgconn.PgError](err)
+		switch {
+		case ok && e.Code == "42501": // not allowed
 			note = "PostgreSQL's indexes were not checked: " + e.Message
+			return nil
+		case ok && e.Code == "42P01" && s.gone(ctx, where): // no such table
 			return nil
 		}
 		return err
 	}
 	if amcheck {
-		indexes, err := db.Column[string](ctx, s.db.Queries, `SELECT i.indexrelid::regclass::text FROM pg_index AS i
+		indexes, err := db.Column[string](ctx, s.db.Queries, `SELECT quote_ident(c.relname) FROM pg_index AS i
 			JOIN pg_class AS c ON c.oid = i.indexrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace
 			JOIN pg_am AS a ON a.oid = c.relam
 			WHERE n.nspname = current_schema() AND c.relkind = 'i' AND a.amname = 'btree' AND i.indisvalid ORDER BY 1`)
@@ -273,7 +277,7 @@ func (s *Store) integrityPostgres(ctx context.Context, deep bool, f func(where, 
 			}
 		}
 	}
-	tables, err := db.Column[string](ctx, s.db.Queries, `SELECT c.oid::regclass::text FROM pg_class AS c
+	tables, err := db.Column[string](ctx, s.db.Queries, `SELECT quote_ident(c.relname) FROM pg_class AS c
 		JOIN pg_namespace AS n ON n.oid = c.relnamespace
 		WHERE n.nspname = current_schema() AND c.relkind = 'r' ORDER BY 1`)
 	if err != nil {
@@ -285,4 +289,10 @@ func (s *Store) integrityPostgres(ctx context.Context, deep bool, f func(where, 
 		}
 	}
 	return note, nil
+}
+
+// gone reports whether PostgreSQL has no table or index of a name: housekeeping drops partitions at any time.
+func (s *Store) gone(ctx context.Context, name string) bool {
+	gone, err := db.Value[bool](ctx, s.db.Queries, "SELECT to_regclass($1) IS NULL", name)
+	return err == nil && gone
 }

@@ -156,7 +156,7 @@ func NewURLs(base string) (URLs, error) {
 	case u.Scheme != "https":
 		return URLs{}, fmt.Errorf("media URL must start with https://, not %q", base)
 	case u.Hostname() == "" || strings.HasSuffix(host, ":") || strings.ContainsFunc(host, isNotASCII):
-		return URLs{}, fmt.Errorf("media URL must name a host in ASCII: %q", base)
+		return URLs{}, fmt.Errorf("media URL must name a host in ASCII, an international one in its xn-- form: %q", base)
 	case strings.ContainsAny(base, "?#"):
 		return URLs{}, fmt.Errorf("media URL must have no query and no fragment: %q", base)
 	case dir != "" && path.Clean(dir) != dir, u.EscapedPath() != u.Path:

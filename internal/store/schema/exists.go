@@ -112,15 +112,16 @@ func peek(target string) (*sql.DB, error) {
 	if err != nil || info.Size() == 0 {
 		return nil, err
 	}
-	return sql.Open("sqlite", readOnlyDSN(target, false))
+	return sql.Open("sqlite", lookDSN(target))
 }
 
-// readOnlyDSN opens a SQLite file that is not to be changed. An immutable one is on a disk where nothing can be
-// written: SQLite then needs no files beside it, and does not look for a journal.
-func readOnlyDSN(path string, immutable bool) string {
-	q := url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(10000)", "query_only(1)"}}
-	if immutable {
-		q.Set("immutable", "1")
+// lookDSN opens a SQLite file that is not to be changed. SQLite needs files beside it to read it, and only a connection
+// that could write takes them away again. Where there is a log already, such a one would write it into the database.
+func lookDSN(path string) string {
+	mode := "rw"
+	if _, err := os.Stat(path + "-wal"); err == nil {
+		mode = "ro"
 	}
+	q := url.Values{"mode": {mode}, "_pragma": {"busy_timeout(10000)", "query_only(1)"}}
 	return sqlite.URI(path) + "?" + q.Encode()
 }

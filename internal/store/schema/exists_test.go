@@ -2,6 +2,9 @@ package schema_test
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/assayhq/assay/internal/store"
@@ -49,4 +52,35 @@ func TestExists_NoVersion(t *testing.T) {
 			opens()
 		}
 	})
+}
+
+// TestExists_LeavesNothing: a look at a database leaves its folder as it was.
+func TestExists_LeavesNothing(t *testing.T) {
+	target := storetest.SQLite(t)
+	files := func() (names []string) {
+		entries, err := os.ReadDir(filepath.Dir(target))
+		must.NoError(t, err)
+		for _, e := range entries {
+			info, err := e.Info()
+			must.NoError(t, err)
+			names = append(names, e.Name(), info.ModTime().String())
+		}
+		return names
+	}
+	look := func(when string, want bool) {
+		t.Helper()
+		before := files()
+		if exists, err := schema.Exists(t.Context(), target); exists != want || err != nil {
+			t.Errorf("%s: %v, %v", when, exists, err)
+		}
+		if after := files(); !slices.Equal(before, after) {
+			t.Errorf("%s: there was %v, and now is %v", when, before, after)
+		}
+	}
+	look("nothing", false)
+	s, err := store.Open(t.Context(), target)
+	must.NoError(t, err)
+	look("open", true)
+	must.NoError(t, s.Close())
+	look("closed", true)
 }
