@@ -1,6 +1,7 @@
 package signin_test
 
 import (
+	"html"
 	"net/http"
 	"regexp"
 	"strings"
@@ -41,6 +42,16 @@ func tokenOf(path string) string {
 	return token
 }
 
+// linkTo returns where a page in another language is.
+func linkTo(t *testing.T, p *pagetest.Page, language string) string {
+	t.Helper()
+	link := regexp.MustCompile(`<a href="([^"]*)" lang="` + language + `"`).FindStringSubmatch(p.Body)
+	if link == nil {
+		t.Fatalf("%s: no link to the page in %s", p.Request, language)
+	}
+	return html.UnescapeString(link[1])
+}
+
 func TestForgot_WithoutMail(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		words := map[access.Audience]string{
@@ -77,9 +88,10 @@ func TestForgot(t *testing.T) {
 		}
 		v := w.Visit(t)
 		v.Get(path).Want(t, http.StatusOK, w.who.Email)
-		v.Post(w.base+"/reset", "token", tokenOf(path), "new_password", "short", "repeat", "short").
+		p := v.Post(w.base+"/reset", "token", tokenOf(path), "new_password", "short", "repeat", "short").
 			Want(t, http.StatusUnprocessableEntity, "12 to 256")
-		p := v.Submit(w.base+"/reset", "token", tokenOf(path), "new_password", chosen, "repeat", chosen).
+		w.Visit(t).Get(linkTo(t, p, "ja")).Want(t, http.StatusOK, w.who.Email, "パスワード")
+		p = v.Submit(w.base+"/reset", "token", tokenOf(path), "new_password", chosen, "repeat", chosen).
 			Want(t, http.StatusOK, "Your password is changed.", "Check your passkeys", "Laptop", "Lost phone", "Remove all")
 		w.recorded(t, "password", w.who, "")
 		if p := signedIn.Get(w.page); p.Status != http.StatusSeeOther {
@@ -223,7 +235,8 @@ func TestJoin(t *testing.T) {
 		if p.Header.Get("Referrer-Policy") != "no-referrer" {
 			t.Error("the address, which is a secret, is told to other pages")
 		}
-		join(t, v, path, "short").Want(t, http.StatusUnprocessableEntity, "12 to 256")
+		p = join(t, v, path, "short").Want(t, http.StatusUnprocessableEntity, "12 to 256")
+		w.Visit(t).Get(linkTo(t, p, "ja")).Want(t, http.StatusOK, "new@acme.example", "パスワード")
 		join(t, v, path, chosen).Want(t, http.StatusSeeOther)
 		v.Get(w.page).Want(t, http.StatusOK)
 		if w.audience == access.Desk {
