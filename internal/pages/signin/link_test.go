@@ -1,7 +1,6 @@
 package signin_test
 
 import (
-	"html"
 	"net/http"
 	"regexp"
 	"strings"
@@ -42,16 +41,6 @@ func tokenOf(path string) string {
 	return token
 }
 
-// linkTo returns where a page in another language is.
-func linkTo(t *testing.T, p *pagetest.Page, language string) string {
-	t.Helper()
-	link := regexp.MustCompile(`<a href="([^"]*)" lang="` + language + `"`).FindStringSubmatch(p.Body)
-	if link == nil {
-		t.Fatalf("%s: no link to the page in %s", p.Request, language)
-	}
-	return html.UnescapeString(link[1])
-}
-
 func TestForgot_WithoutMail(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		words := map[access.Audience]string{
@@ -90,7 +79,7 @@ func TestForgot(t *testing.T) {
 		v.Get(path).Want(t, http.StatusOK, w.who.Email)
 		p := v.Post(w.base+"/reset", "token", tokenOf(path), "new_password", "short", "repeat", "short").
 			Want(t, http.StatusUnprocessableEntity, "12 to 256")
-		w.Visit(t).Get(linkTo(t, p, "ja")).Want(t, http.StatusOK, w.who.Email, "パスワード")
+		w.Visit(t).Get(p.In(t, "ja")).Want(t, http.StatusOK, w.who.Email, "パスワード")
 		p = v.Submit(w.base+"/reset", "token", tokenOf(path), "new_password", chosen, "repeat", chosen).
 			Want(t, http.StatusOK, "Your password is changed.", "Check your passkeys", "Laptop", "Lost phone", "Remove all")
 		w.recorded(t, "password", w.who, "")
@@ -236,7 +225,7 @@ func TestJoin(t *testing.T) {
 			t.Error("the address, which is a secret, is told to other pages")
 		}
 		p = join(t, v, path, "short").Want(t, http.StatusUnprocessableEntity, "12 to 256")
-		w.Visit(t).Get(linkTo(t, p, "ja")).Want(t, http.StatusOK, "new@acme.example", "パスワード")
+		w.Visit(t).Get(p.In(t, "ja")).Want(t, http.StatusOK, "new@acme.example", "パスワード")
 		join(t, v, path, chosen).Want(t, http.StatusSeeOther)
 		v.Get(w.page).Want(t, http.StatusOK)
 		if w.audience == access.Desk {
