@@ -29,8 +29,8 @@ func as(role access.Role, pattern string, h visitorHandler) route {
 	}}
 }
 
-// table lists all pages. The role on the row is what the use cases behind it demand, too. Where a form is sent to can be
-// opened as well, and leads to the page that has the form: that is where the switch of language of an answer goes.
+// table lists all pages. The role on the row is what the use cases behind it demand, too. Where a form is sent to can
+// be opened as well, and leads to the page that has the form: that is where the switch of language of an answer goes.
 func (p *Portal) table() []route {
 	routes := []route{
 		as(access.Viewer, "GET /portal", p.goHome),

@@ -79,8 +79,8 @@ func (p *Pages) showLink(kind access.LinkKind) httpx.Handler {
 	}
 }
 
-// tokenOf returns the token that a form was sent with. Answers are shown as the page that the link leads to, so that the
-// switches of language and theme lead there again.
+// tokenOf returns the token that a form was sent with. Answers are shown as the page that the link leads to, so that
+// the switches of language and theme lead there again.
 func tokenOf(r *http.Request, form *ui.Form) string {
 	token := form.Get("token")
 	r.URL.RawQuery = url.Values{"token": {token}}.Encode()
