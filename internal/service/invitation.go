@@ -32,6 +32,9 @@ func (s *Service) Invite(
 	if err != nil {
 		return "", signin.NoEmail
 	}
+	if err := s.SignIn(access.Portal).CountInvitation(ctx, actor, email); err != nil {
+		return "", err
+	}
 	accountID := actor.Tenant.AccountID
 	err = s.store.Update(ctx, func(tx *store.Tx) error {
 		u, err := tx.UserByEmail(ctx, email)

@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/service/signin"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
@@ -205,6 +207,44 @@ func TestMadeReset(t *testing.T) {
 			}
 			s.WantMails(t)
 		})
+	})
+}
+
+// TestInvite_Limits checks that invitations fill nobody's mailbox, and that a team can be invited in one go.
+func TestInvite_Limits(t *testing.T) {
+	eachPost(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
+		const window = 15 * time.Minute
+		invite := func(by access.Actor, email string) error {
+			_, err := s.Service.Invite(t.Context(), by, email, access.Viewer)
+			return err
+		}
+		refused := func(what string, err error) {
+			t.Helper()
+			if !errors.Is(err, signin.TooManyLogins) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		from := func(ip string) access.Actor { return owner.Actor("", access.Origin{IP: ip}) }
+		for i := range 50 {
+			must.NoError(t, invite(from("192.0.2.1"), fmt.Sprintf("%d@acme.example", i)))
+		}
+		refused("one person", invite(from("192.0.2.2"), "more@acme.example"))
+		s.Clock.Advance(window)
+
+		must.NoError(t, invite(from("192.0.2.1"), "one@acme.example"))
+		for range 4 {
+			_, open, err := s.Service.Team(t.Context(), from("192.0.2.1"))
+			must.NoError(t, err)
+			_, _, err = s.Service.InviteAgain(t.Context(), from("192.0.2.1"), open[0].ID)
+			must.NoError(t, err)
+		}
+		refused("one mailbox", invite(from("192.0.2.1"), "ONE@acme.example"))
+		must.NoError(t, invite(from("192.0.2.1"), "two@acme.example"))
+
+		s.Reconfigure(t, func(c *service.Config) { c.OnMail = nil }) // links are handed over: nothing to limit
+		for range 20 {
+			must.NoError(t, invite(from("192.0.2.1"), "one@acme.example"))
+		}
 	})
 }
 

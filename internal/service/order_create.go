@@ -115,6 +115,9 @@ type checkedDraft struct {
 }
 
 func (s *Service) checkDraft(ctx context.Context, tenant access.Tenant, draft *order.Draft) (*checkedDraft, error) {
+	if err := draft.CheckPhotos(); err != nil {
+		return nil, err
+	}
 	if err := draft.CheckMock(tenant.Environment); err != nil {
 		return nil, err
 	}

@@ -130,7 +130,7 @@ func (q Queries) accountSummaries(ctx context.Context, rest string, args ...any)
 		JOIN balances test ON test.account_id = a.id AND test.environment = 'test'`+rest, args...)
 }
 
-// InsertUser adds an account user; ErrExists when the email is taken.
+// InsertUser adds an account user; ErrExists when another user has the email who has not left.
 func (t *Tx) InsertUser(u *access.User) error {
 	return t.db.Insert("users ("+userColumns+")",
 		u.ID, u.AccountID, u.Email, string(u.Role), u.PasswordHash, column.Micros(u.CreatedAt))
@@ -148,9 +148,10 @@ func (q Queries) UserByEmail(ctx context.Context, email string) (*access.User, e
 	return db.First(q.users(ctx, "email = $1 AND removed_at IS NULL", email))
 }
 
-// FormerUser returns a user who has left the account, by the normalised email.
+// FormerUser returns the user who has left the account last with the normalised email.
 func (q Queries) FormerUser(ctx context.Context, accountID, email string) (*access.User, error) {
-	return db.First(q.users(ctx, "account_id = $1 AND email = $2 AND removed_at IS NOT NULL", accountID, email))
+	return db.First(q.users(ctx, `account_id = $1 AND email = $2 AND removed_at IS NOT NULL
+		ORDER BY removed_at DESC, id DESC LIMIT 1`, accountID, email))
 }
 
 // Owner returns the first owner of an account.
@@ -177,7 +178,7 @@ func (t *Tx) LockTeam(accountID string) error {
 	return err
 }
 
-// SetUserEmail replaces the email of a user; ErrExists when another user has it.
+// SetUserEmail replaces the email of a user; ErrExists when another user has it who has not left.
 func (t *Tx) SetUserEmail(id, email string) error {
 	return t.db.One("UPDATE users SET email = $1 WHERE id = $2 AND removed_at IS NULL", email, id)
 }
@@ -194,15 +195,16 @@ func (t *Tx) RemoveUser(accountID, id string, at time.Time) error {
 		WHERE id = $2 AND account_id = $3 AND removed_at IS NULL`, column.Micros(at), id, accountID)
 }
 
-// RestoreUser brings a user back who has left, with another role and password.
+// RestoreUser brings a user back who has left, with another role and password; ErrExists when another user has got the
+// email since.
 func (t *Tx) RestoreUser(id string, role access.Role, hash string) error {
 	return t.db.One(`UPDATE users SET removed_at = NULL, role = $1, password_hash = $2
 		WHERE id = $3 AND removed_at IS NOT NULL`, string(role), hash, id)
 }
 
-// EmailTaken reports whether an account user has the normalised email, also one who has left.
+// EmailTaken reports whether an account user who has not left has the normalised email.
 func (q Queries) EmailTaken(ctx context.Context, email string) (bool, error) {
-	return q.db.Exists(ctx, "FROM users WHERE email = $1", email)
+	return q.db.Exists(ctx, "FROM users WHERE email = $1 AND removed_at IS NULL", email)
 }
 
 // Untouched reports whether nobody has used the database yet: whatever is done first leaves a row in one of the tables,

@@ -71,6 +71,19 @@ func mockRequired(message string, allowed []MockOutcome) error {
 	return fault.New(fault.Invalid, "mock-outcome-required", message).With("allowed_mock_outcomes", allowed)
 }
 
+// CheckPhotos checks that the order has photos, and not too many.
+func (d *Draft) CheckPhotos() error {
+	if n := len(d.Photos); n == 0 || n > MaxPhotos {
+		return fault.Validation(wrongCount)
+	}
+	return nil
+}
+
+// wrongCount is what is wrong with a list of photos, or of photos to ask for, that is empty or too long.
+var wrongCount = fault.Problem{
+	Field: "photos", Code: "items", Message: fmt.Sprintf("must have 1 to %d items", MaxPhotos),
+}
+
 // CheckIndexes checks that every photo names an index of the catalog context.
 func (d *Draft) CheckIndexes(indexes []*catalog.PhotoIndex) error {
 	for i, p := range d.Photos {

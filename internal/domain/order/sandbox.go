@@ -39,6 +39,9 @@ func (o *Order) SimulateState(
 	case SandboxState(Queued), SandboxState(Processing), SandboxState(Failed):
 		next.enter(Status(to), now)
 	case SandboxState(UpdatePhotos):
+		if len(indexes) == 0 && len(photos) == 0 {
+			return fault.InvalidField("state", codeUnknown, "is not a state of an order without photos")
+		}
 		if len(drafts) == 0 {
 			next.Simulate(MockUpdatePhotos, words, indexes, photos, now)
 			break
@@ -54,7 +57,7 @@ func (o *Order) SimulateState(
 		next.enter(Completed, now)
 		next.Outcome = Canceled
 	default:
-		return fault.InvalidField("state", "unknown_code", "is not a state of an order")
+		return fault.InvalidField("state", codeUnknown, "is not a state of an order")
 	}
 	*o = next
 	return nil

@@ -55,6 +55,12 @@ func TestSimulateState(t *testing.T) {
 			t.Errorf("%v, order %+v", err, o)
 		}
 	})
+	t.Run("NothingToAskFor", func(t *testing.T) {
+		o := fresh()
+		if err := o.SimulateState(SandboxState(UpdatePhotos), nil, words, nil, nil, start); err == nil || o.Status != Queued {
+			t.Errorf("%v, order %+v", err, o)
+		}
+	})
 	t.Run("Live", func(t *testing.T) {
 		o := fresh()
 		o.Environment = access.Live

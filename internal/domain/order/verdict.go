@@ -168,7 +168,7 @@ func (o *Order) Request(
 ) error {
 	var problems fault.Problems
 	if len(drafts) == 0 || len(drafts) > MaxPhotos {
-		problems.Add("photos", "items", fmt.Sprintf("must have 1 to %d items", MaxPhotos))
+		problems = append(problems, wrongCount)
 	}
 	requests := make([]PhotoRequest, len(drafts))
 	for i := range drafts {

@@ -184,6 +184,12 @@ var noPages = []string{
 	"GET /portal/settings/password", "GET /portal/settings/recovery-codes", "GET /portal/settings/second-factor/end",
 	"GET /portal/sign-in/passkey", "GET /portal/reset/passkeys", "GET /portal/settings/passkeys",
 	"GET /portal/settings/passkeys/new", "GET /portal/email",
+	"GET /portal/team/invitations/{id}/delete", "GET /portal/team/invitations/{id}/again", "GET /portal/team/locale",
+	"GET /portal/team/users/{id}/role", "GET /portal/team/users/{id}/reset", "GET /portal/team/users/{id}/second-factor",
+	"GET /portal/test/orders/{id}/state", "GET /portal/test/orders/{id}/delayed",
+	"GET /portal/live/webhooks/{id}/pause", "GET /portal/test/webhooks/{id}/pause",
+	"GET /portal/live/webhooks/{id}/test", "GET /portal/test/webhooks/{id}/test",
+	"GET /portal/live/deliveries/{id}/again", "GET /portal/test/deliveries/{id}/again",
 }
 
 // TestLooks opens every page of the table of routes, and pages in states of interest, in both themes and languages on

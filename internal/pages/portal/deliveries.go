@@ -150,3 +150,11 @@ func (p *Portal) redeliver(w http.ResponseWriter, r *http.Request, who *visitor)
 		w, r, who.base()+"/deliveries/"+r.PathValue("id"), ui.Done("portal.delivery.again_done"),
 	)
 }
+
+func (p *Portal) backToDelivery(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	d, _, err := p.Service.Delivery(r.Context(), who.actor(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return p.Site.Redirect(w, r, who.base()+"/deliveries/"+d.ID)
+}

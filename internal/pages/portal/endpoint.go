@@ -107,6 +107,14 @@ func (p *Portal) pauseEndpoint(w http.ResponseWriter, r *http.Request, who *visi
 	return p.Site.Redirect(w, r, endpointPath(e), ui.Done(done))
 }
 
+func (p *Portal) backToEndpoint(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	e, err := p.Service.Endpoint(r.Context(), who.actor(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return p.Site.Redirect(w, r, endpointPath(e))
+}
+
 func endpointPath(e *webhook.Endpoint) string {
 	return home + "/" + string(e.Environment) + "/webhooks/" + e.ID
 }

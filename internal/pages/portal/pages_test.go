@@ -333,8 +333,8 @@ func TestSandbox(t *testing.T) {
 	v.Get("/portal/test/sandbox?category=bags").Want(t, http.StatusOK, `name="brand"`)
 	v.Get("/portal/test/sandbox?category=bags&brand=rolex").Want(t, http.StatusOK, "Choose a category and a brand")
 	v.Get("/portal/test/sandbox?category=bags&brand=prada").Want(t, http.StatusOK, "Overall picture", "mock_outcome")
-	v.Post("/portal/test/sandbox", "category", "bags", "brand", "prada", "key", w.Test.ID, "outcome", "authentic").
-		Want(t, http.StatusUnprocessableEntity, "Required photos are missing.")
+	v.Post("/portal/test/sandbox", "category", "bags", "brand", "prada", "key", w.Test.ID, "outcome", "authentic",
+		"indexes", "logo").Want(t, http.StatusUnprocessableEntity, "Required photos are missing.")
 	p := v.Post("/portal/test/sandbox", "category", "bags", "brand", "prada", "key", w.Test.ID, "outcome", "authentic",
 		"indexes", "overall-picture", "external_id", "SKU 7").
 		Want(t, http.StatusSeeOther)
@@ -378,6 +378,27 @@ func TestSandbox(t *testing.T) {
 		v.Post("/portal/test/sandbox", "category", "bags", "brand", "prada", "key", w.Live.ID, "outcome", "fake", "indexes",
 			"overall-picture").Want(t, http.StatusNotFound)
 	})
+}
+
+// TestSandbox_NoPhotos: an order has photos, also of an item that requires none, or has no photo indexes at all.
+func TestSandbox_NoPhotos(t *testing.T) {
+	w := newWorld(t)
+	_, err := w.Service.ImportCatalog(t.Context(), access.System, []byte(`
+categories: [{code: art, name: {en: Art}}, {code: toys, name: {en: Toys}}]
+brands: [{code: any, name: {en: Any}, categories: [art, toys]}]
+photo_indexes: [{code: back, category: art, name: {en: Back}}]
+answer_times: [{code: 60, name: {en: 1 hour}, price: 1}]
+`))
+	must.NoError(t, err)
+	v := w.AsUser(t, w.Developer)
+	for _, category := range []string{"art", "toys"} {
+		for _, outcome := range order.MockOutcomes {
+			v.Post("/portal/test/sandbox", "category", category, "brand", "any", "key", w.Test.ID, "outcome",
+				string(outcome)).Want(t, http.StatusUnprocessableEntity, "An order needs at least one photo.")
+		}
+	}
+	v.Submit("/portal/test/sandbox", "category", "art", "brand", "any", "key", w.Test.ID, "outcome", "update-photos",
+		"indexes", "back").Want(t, http.StatusOK, "Back")
 }
 
 func TestWebhookPages(t *testing.T) {

@@ -29,7 +29,8 @@ func as(role access.Role, pattern string, h visitorHandler) route {
 	}}
 }
 
-// table lists all pages. The role on the row is what the use cases behind it demand, too.
+// table lists all pages. The role on the row is what the use cases behind it demand, too. Where a form is sent to can
+// be opened as well, and leads to the page that has the form: that is where the switch of language of an answer goes.
 func (p *Portal) table() []route {
 	routes := []route{
 		as(access.Viewer, "GET /portal", p.goHome),
@@ -58,13 +59,19 @@ func (p *Portal) table() []route {
 		as(access.Viewer, "GET /portal/team", p.showTeam),
 		as(access.Owner, "POST /portal/team", ui.WithForm(p.invite)),
 		as(access.Owner, "POST /portal/team/invitations/{id}/delete", p.uninvite),
+		as(access.Viewer, "GET /portal/team/invitations/{id}/delete", p.lead("/portal/team")),
 		as(access.Owner, "POST /portal/team/invitations/{id}/again", p.inviteAgain),
+		as(access.Viewer, "GET /portal/team/invitations/{id}/again", p.lead("/portal/team")),
 		as(access.Owner, "POST /portal/team/users/{id}/role", ui.WithForm(p.changeRole)),
+		as(access.Viewer, "GET /portal/team/users/{id}/role", p.lead("/portal/team")),
 		as(access.Owner, "GET /portal/team/users/{id}/remove", p.showRemoveUser),
 		as(access.Owner, "POST /portal/team/users/{id}/remove", p.removeUser),
 		as(access.Owner, "POST /portal/team/users/{id}/reset", p.resetPasswordOf),
+		as(access.Viewer, "GET /portal/team/users/{id}/reset", p.lead("/portal/team")),
 		as(access.Owner, "POST /portal/team/users/{id}/second-factor", p.resetFactorOf),
+		as(access.Viewer, "GET /portal/team/users/{id}/second-factor", p.lead("/portal/team")),
 		as(access.Owner, "POST /portal/team/locale", ui.WithForm(p.setLocale)),
+		as(access.Viewer, "GET /portal/team/locale", p.lead("/portal/team")),
 	}
 	for _, r := range p.signIn.Routes() {
 		if r.Open != nil {
@@ -83,7 +90,9 @@ func (p *Portal) table() []route {
 		as(access.Developer, "POST /portal/test/balance", p.in(access.Test, ui.WithForm(p.setBalance))),
 		as(access.Developer, "GET /portal/test/balance", p.lead("/portal/test/sandbox")),
 		as(access.Developer, "POST /portal/test/orders/{id}/state", p.in(access.Test, ui.WithForm(p.simulateState))),
+		as(access.Viewer, "GET /portal/test/orders/{id}/state", p.in(access.Test, p.backToOrder)),
 		as(access.Developer, "POST /portal/test/orders/{id}/delayed", p.in(access.Test, ui.WithForm(p.simulateDelay))),
+		as(access.Viewer, "GET /portal/test/orders/{id}/delayed", p.in(access.Test, p.backToOrder)),
 		as(access.Owner, "POST /portal/live/credits/notice", p.in(access.Live, ui.WithForm(p.setLowCredits))),
 		as(access.Viewer, "GET /portal/live/credits/notice", p.lead("/portal/live/credits")),
 	)
@@ -116,6 +125,7 @@ func (p *Portal) environmentRoutes(env access.Environment) []route {
 		in(access.Viewer, "GET", "/webhooks", p.showWebhooks),
 		in(access.Viewer, "GET", "/webhooks/{id}", p.showEndpoint),
 		in(access.Developer, "POST", "/webhooks/{id}/pause", ui.WithForm(p.pauseEndpoint)),
+		in(access.Viewer, "GET", "/webhooks/{id}/pause", p.backToEndpoint),
 		in(access.Developer, "GET", "/webhooks/{id}/rotate", p.showRotateSecret),
 		in(access.Developer, "POST", "/webhooks/{id}/rotate", ui.WithForm(p.rotateSecret)),
 		in(access.Developer, "GET", "/webhooks/new", p.showNewEndpoint),
@@ -123,10 +133,12 @@ func (p *Portal) environmentRoutes(env access.Environment) []route {
 		in(access.Developer, "GET", "/webhooks/{id}/delete", p.showDeleteEndpoint),
 		in(access.Developer, "POST", "/webhooks/{id}/delete", p.deleteEndpoint),
 		in(access.Developer, "POST", "/webhooks/{id}/test", ui.WithForm(p.sendTestEvent)),
+		in(access.Viewer, "GET", "/webhooks/{id}/test", p.backToEndpoint),
 		in(access.Viewer, "GET", "/deliveries", p.showDeliveries),
 		in(access.Developer, "POST", "/deliveries", ui.WithForm(p.redeliverFailed)),
 		in(access.Viewer, "GET", "/deliveries/{id}", p.showDelivery),
 		in(access.Developer, "POST", "/deliveries/{id}/again", p.redeliver),
+		in(access.Viewer, "GET", "/deliveries/{id}/again", p.backToDelivery),
 		in(access.Viewer, "GET", "/requests", p.showRequests),
 		in(access.Viewer, "GET", "/requests/{id}", p.showRequest),
 		in(access.Viewer, "GET", "/credits", p.showCredits),

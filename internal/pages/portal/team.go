@@ -82,7 +82,7 @@ func (p *Portal) inviteAgain(w http.ResponseWriter, r *http.Request, who *visito
 	}
 	email, address, err := p.Service.InviteAgain(r.Context(), actorOf(who), id)
 	if err != nil {
-		return err
+		return p.teamRefused(w, r, err)
 	}
 	return p.linkMade(w, r, madeLinkView{Email: email, Address: address})
 }

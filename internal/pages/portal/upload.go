@@ -162,7 +162,11 @@ func (p *Portal) answerRequest(w http.ResponseWriter, r *http.Request, who *visi
 			sub.Entries = append(sub.Entries, order.SubmissionEntry{IndexCode: code, Unable: true})
 		}
 	}
-	if _, err := p.Service.SubmitPhotos(r.Context(), actor, o.ID, sub); err != nil {
+	_, err = p.Service.SubmitPhotos(r.Context(), actor, o.ID, sub)
+	switch {
+	case errors.Is(err, order.NotAwaitingPhotos("")): // somebody else was faster: the page has no form that could say so
+		return err
+	case err != nil:
 		return refuse(err)
 	}
 	to := who.base() + "/orders/" + o.ID

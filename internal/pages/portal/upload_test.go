@@ -16,6 +16,7 @@ import (
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/need"
+	"github.com/assayhq/assay/internal/testkit/pagetest"
 	"github.com/assayhq/assay/internal/testkit/uitest"
 )
 
@@ -219,6 +220,35 @@ func TestAnswerPhotoRequest_Corrected(t *testing.T) {
 		t.Errorf("%d photos arrived, want 2", n)
 	}
 }
+
+// TestAnswerPhotoRequest_TooLate: somebody else answers while photos are on their way. Whoever sent them is told.
+func TestAnswerPhotoRequest_TooLate(t *testing.T) {
+	w := newWorld(t)
+	v := w.AsUser(t, w.Developer)
+	for language, words := range map[string]string{"en": "Yours were not taken", "ja": "受け付けられませんでした"} {
+		id := w.Order(t, w.Test, order.MockUpdatePhotos)
+		path := "/portal/test/orders/" + id + "/photos"
+		body, contentType := w.unableToProvide(t, id)
+		first := readerFunc(func([]byte) (int, error) { // read once the order was seen to wait
+			v.Do(http.MethodPost, path, contentType, strings.NewReader(body)).Want(t, http.StatusSeeOther)
+			return 0, io.EOF
+		})
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path,
+			io.MultiReader(first, strings.NewReader(body)))
+		r.Header.Set("Content-Type", contentType)
+		r.Header.Set("Accept-Language", language)
+		r.AddCookie(v.Cookies[pagetest.PortalCookie])
+		answer := httptest.NewRecorder()
+		w.Server.Config.Handler.ServeHTTP(answer, r)
+		if answer.Code != http.StatusConflict || !strings.Contains(answer.Body.String(), words) {
+			t.Errorf("status %d, without %q:\n%s", answer.Code, words, answer.Body)
+		}
+	}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
 
 // TestAnswerPhotoRequest_Lines sends a note whose lines end as browsers send them: it counts as it was entered.
 func TestAnswerPhotoRequest_Lines(t *testing.T) {

@@ -3,6 +3,7 @@ package signin
 import (
 	"errors"
 	"net/http"
+	"net/url"
 	"time"
 	"unicode/utf8"
 
@@ -78,9 +79,17 @@ func (p *Pages) showLink(kind access.LinkKind) httpx.Handler {
 	}
 }
 
+// tokenOf returns the token that a form was sent with. Answers are shown as the page that the link leads to, so that
+// the switches of language and theme lead there again.
+func tokenOf(r *http.Request, form *ui.Form) string {
+	token := form.Get("token")
+	r.URL.RawQuery = url.Values{"token": {token}}.Encode()
+	return token
+}
+
 // confirmEmail makes an address that of a user, with a click: programs that look through mail open links, too.
 func (p *Pages) confirmEmail(w http.ResponseWriter, r *http.Request, form *ui.Form) error {
-	if err := p.SignIn.ConfirmEmail(r.Context(), form.Get("token"), p.Guard.Origin(r)); err != nil {
+	if err := p.SignIn.ConfirmEmail(r.Context(), tokenOf(r, form), p.Guard.Origin(r)); err != nil {
 		return p.linkGone(w, r, err)
 	}
 	return p.Site.Redirect(w, r, p.base+"/sign-in", ui.Done("signin.email.confirmed"))
@@ -90,7 +99,7 @@ func (p *Pages) confirmEmail(w http.ResponseWriter, r *http.Request, form *ui.Fo
 func (p *Pages) useLink(
 	w http.ResponseWriter, r *http.Request, form *ui.Form, kind access.LinkKind, use func(token, password string) error,
 ) error {
-	token := form.Get("token")
+	token := tokenOf(r, form)
 	l, err := p.SignIn.Link(r.Context(), kind, token)
 	if err != nil {
 		return p.linkGone(w, r, err)

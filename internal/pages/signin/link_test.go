@@ -77,9 +77,10 @@ func TestForgot(t *testing.T) {
 		}
 		v := w.Visit(t)
 		v.Get(path).Want(t, http.StatusOK, w.who.Email)
-		v.Post(w.base+"/reset", "token", tokenOf(path), "new_password", "short", "repeat", "short").
+		p := v.Post(w.base+"/reset", "token", tokenOf(path), "new_password", "short", "repeat", "short").
 			Want(t, http.StatusUnprocessableEntity, "12 to 256")
-		p := v.Submit(w.base+"/reset", "token", tokenOf(path), "new_password", chosen, "repeat", chosen).
+		w.Visit(t).Get(p.In(t, "ja")).Want(t, http.StatusOK, w.who.Email, "パスワード")
+		p = v.Submit(w.base+"/reset", "token", tokenOf(path), "new_password", chosen, "repeat", chosen).
 			Want(t, http.StatusOK, "Your password is changed.", "Check your passkeys", "Laptop", "Lost phone", "Remove all")
 		w.recorded(t, "password", w.who, "")
 		if p := signedIn.Get(w.page); p.Status != http.StatusSeeOther {
@@ -223,7 +224,8 @@ func TestJoin(t *testing.T) {
 		if p.Header.Get("Referrer-Policy") != "no-referrer" {
 			t.Error("the address, which is a secret, is told to other pages")
 		}
-		join(t, v, path, "short").Want(t, http.StatusUnprocessableEntity, "12 to 256")
+		p = join(t, v, path, "short").Want(t, http.StatusUnprocessableEntity, "12 to 256")
+		w.Visit(t).Get(p.In(t, "ja")).Want(t, http.StatusOK, "new@acme.example", "パスワード")
 		join(t, v, path, chosen).Want(t, http.StatusSeeOther)
 		v.Get(w.page).Want(t, http.StatusOK)
 		if w.audience == access.Desk {

@@ -212,6 +212,15 @@ func (f *functions) checkbox(form *Form, name, value, label string, pairs ...any
 	return f.component("ui-checkbox", x)
 }
 
+// problem says what is wrong with a field that the page draws by itself: {{problem .Form "photos"}}.
+func (f *functions) problem(form *Form, name string) (template.HTML, error) {
+	x, err := f.newField(form, name, "", nil)
+	if err != nil {
+		return "", err
+	}
+	return f.component("ui-field-notes", x)
+}
+
 // formAlert says above a form what is wrong with it: {{formalert .Form}}.
 func (f *functions) formAlert(form *Form) (template.HTML, error) {
 	switch {

@@ -52,6 +52,7 @@ func (f *functions) all() template.FuncMap {
 		"choice":    f.choice,
 		"radios":    f.radios,
 		"checkbox":  f.checkbox,
+		"problem":   f.problem,
 		"formalert": f.formAlert,
 		"pager":     f.pager,
 		"tabs":      f.tabs,

@@ -139,6 +139,15 @@ func (g *SignIn) useLink(
 	return g.afterMail(err)
 }
 
+// CountInvitation counts an invitation that somebody has mailed to an address. It returns TooManyLogins when they have
+// sent too many, or the address has got too many. An invitation that is handed over does not count.
+func (g *SignIn) CountInvitation(ctx context.Context, by access.Actor, address string) error {
+	if !g.Host.SendsMail() {
+		return nil
+	}
+	return g.invites.beginMail(ctx, by.Origin, address, by.ID)
+}
+
 // AcceptInvitation makes the user whom a link invites, with the password they have chosen, and returns their id. The
 // link is spent.
 func (g *SignIn) AcceptInvitation(

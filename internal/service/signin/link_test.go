@@ -91,6 +91,87 @@ func TestInvitation(t *testing.T) {
 	})
 }
 
+// TestInvitation_OfFormerUser: the email of somebody who has left an account is free, for that account and for others.
+func TestInvitation_OfFormerUser(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		if w.audience == access.Desk {
+			return // staff are deactivated, and stay
+		}
+		other, err := w.Service.CreateAccount(t.Context(), access.Operator, "Other", "owner@other.example", text.English)
+		must.NoError(t, err)
+		here, there := w.who.Actor(origin), other.Owner.Actor("", origin)
+		token := func(by access.Actor, email string) string {
+			link, err := w.Service.Invite(t.Context(), by, email, access.Viewer)
+			must.NoError(t, err)
+			return tokenIn(link)
+		}
+		const email = "leaver@acme.example"
+		join := func(by access.Actor) (string, error) {
+			return w.AcceptInvitation(t.Context(), token(by, email), next, origin)
+		}
+		leave := func(by access.Actor, id string) { must.NoError(t, w.Service.RemoveUser(t.Context(), by, id)) }
+
+		first, err := join(here)
+		must.NoError(t, err)
+		leave(here, first)
+		second, err := join(there)
+		must.NoError(t, err)
+		if id, _, err := w.Password(t.Context(), email, next, origin); err != nil || id != second || id == first {
+			t.Errorf("signed in as %s, %v; want %s", id, err, second)
+		}
+		if _, err := join(here); !errors.Is(err, signin.EmailTaken) {
+			t.Errorf("in two accounts: %v", err)
+		}
+		leave(there, second)
+		if id, err := join(here); err != nil || id != first {
+			t.Errorf("came back as %s, %v; want %s", id, err, first)
+		}
+		leave(here, first)
+
+		t.Run("Together", func(t *testing.T) {
+			tokens := make(chan string, 6) // as many as run together
+			for _, by := range []access.Actor{here, there} {
+				x := token(by, email)
+				for range cap(tokens) / 2 {
+					tokens <- x
+				}
+			}
+			accept := func() error {
+				_, err := w.AcceptInvitation(t.Context(), <-tokens, next, origin)
+				return err
+			}
+			refused := func(err error) bool {
+				return errors.Is(err, signin.EmailTaken) || errors.Is(err, signin.LinkUnusable)
+			}
+			if n := together(t, accept, refused); n != 1 {
+				t.Errorf("%d users of one email", n)
+			}
+			u, err := w.Store.UserByEmail(t.Context(), email)
+			must.NoError(t, err)
+			leave(access.Actor{Kind: access.ByUser, Role: access.Owner, Tenant: access.Tenant{AccountID: u.AccountID}}, u.ID)
+		})
+		t.Run("ChangeOfEmail", func(t *testing.T) {
+			done, err := w.ChangeEmail(t.Context(), w.who, with(password), email, w.session.ID, w.here())
+			if err != nil || !done {
+				t.Errorf("%v, %v", done, err)
+			}
+			if _, err := join(there); !errors.Is(err, signin.EmailTaken) {
+				t.Errorf("in two accounts: %v", err)
+			}
+			_, err = w.ChangeEmail(t.Context(), w.who, with(password), "hana@acme.example", w.session.ID, w.here())
+			must.NoError(t, err)
+		})
+		t.Run("NewAccount", func(t *testing.T) {
+			_, err := w.Service.CreateAccount(t.Context(), access.Operator, "Third", email, text.English)
+			must.NoError(t, err)
+			_, err = w.Service.CreateAccount(t.Context(), access.Operator, "Fourth", email, text.English)
+			if fault.CodeOf(err) != fault.CodeValidation {
+				t.Errorf("the owner of two accounts: %v", err)
+			}
+		})
+	})
+}
+
 // TestRequestReset asks for links: nothing about the request tells whether somebody has the email.
 func TestRequestReset(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {

@@ -92,6 +92,7 @@ type SignIn struct {
 	audience access.Audience
 	throttle throttle
 	resets   throttle      // of requests for links to choose a new password
+	invites  throttle      // of invitations that account users have mailed
 	decoy    func() string // a hash to verify for people who do not exist, so that they take as long as others
 }
 
@@ -103,6 +104,7 @@ func New(c Config, sessions *SessionStore, audience access.Audience) *SignIn {
 	}
 	g.throttle = throttle{Config: &g.Config, audience: audience, purpose: "sign-in", limits: signInLimits}
 	g.resets = throttle{Config: &g.Config, audience: audience, purpose: "reset", limits: resetLimits}
+	g.invites = throttle{Config: &g.Config, audience: audience, purpose: "invite", limits: inviteLimits}
 	return g
 }
 

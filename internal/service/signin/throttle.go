@@ -20,10 +20,12 @@ import (
 // in may have sent to addresses of their choice.
 type limits struct{ pair, origin, name, device, person int }
 
-// Links to choose a new password are limited more strictly: nobody's mailbox is to be filled by others.
+// Links to choose a new password are limited more strictly: nobody's mailbox is to be filled by others. So are
+// invitations, but an owner may invite a whole team.
 var (
 	signInLimits = limits{pair: 10, origin: 100, name: 100, device: 10}
 	resetLimits  = limits{pair: 5, origin: 30, name: 10, person: 5}
+	inviteLimits = limits{pair: 5, origin: 100, name: 10, person: 50}
 )
 
 // throttleWindow is the length of a window.

@@ -2,9 +2,11 @@ package pagetest
 
 import (
 	"bytes"
+	"html"
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -182,6 +184,16 @@ func (p *Page) Lacks(t testing.TB, words ...string) {
 			t.Errorf("%s: the page says %q", p.Request, word)
 		}
 	}
+}
+
+// In returns where the switch of language leads to.
+func (p *Page) In(t testing.TB, language string) string {
+	t.Helper()
+	link := regexp.MustCompile(`<a href="([^"]*)" lang="` + language + `"`).FindStringSubmatch(p.Body)
+	if link == nil {
+		t.Fatalf("%s: the page has no switch to %s", p.Request, language)
+	}
+	return html.UnescapeString(link[1])
 }
 
 // Matrix runs a test for each page with what the matrix of who may see it says, and checks that both name the same

@@ -254,7 +254,7 @@ func TestPermanentFailure(t *testing.T) {
 func TestSeveralNodes(t *testing.T) {
 	each(t, func(t *testing.T, o *office) {
 		server := smtptest.Start(t, smtptest.Options{})
-		const mails, nodes = 60, 4
+		const mails, nodes = 48, 4
 		for i := range mails {
 			o.invite(t, fmt.Sprintf("user-%02d@acme.example", i))
 		}

@@ -35,12 +35,13 @@ CREATE TABLE accounts (
 CREATE TABLE users (
   id            TEXT PRIMARY KEY,
   account_id    TEXT NOT NULL REFERENCES accounts (id),
-  email         TEXT NOT NULL UNIQUE,
+  email         TEXT NOT NULL,
   role          TEXT NOT NULL CHECK (role IN ('owner', 'developer', 'viewer')),
   password_hash TEXT NOT NULL,
   created_at    BIGINT NOT NULL,
-  removed_at    BIGINT -- the row of a user who has left stays: keys and the audit log refer to it
+  removed_at    BIGINT -- the row of a user who has left stays: keys and the audit log refer to it; the email is free again
 );
+CREATE UNIQUE INDEX users_by_email ON users (email) WHERE removed_at IS NULL;
 CREATE INDEX users_by_account ON users (account_id, created_at);
 
 CREATE TABLE api_keys (
