@@ -28,6 +28,14 @@ func TestKeys(t *testing.T) {
 		Want(t, http.StatusUnprocessableEntity, "This field is required.")
 	v.Post("/portal/keys", "name", "Old", "environment", "test", "scopes", "orders:read", "expires", "2020-01-01").
 		Want(t, http.StatusUnprocessableEntity, "in the future")
+	last := w.Clock.Now().UTC().AddDate(100, 0, -1) // it ends with this day
+	v.Get("/portal/keys/new").Want(t, http.StatusOK, `max="`+last.Format(time.DateOnly)+`"`)
+	for _, day := range []string{last.AddDate(0, 0, 1).Format(time.DateOnly), "9999-12-31"} {
+		v.Post("/portal/keys", "name", "Far", "environment", "test", "scopes", "orders:read", "expires", day).
+			Want(t, http.StatusUnprocessableEntity, "at most 100 years from now")
+	}
+	v.Post("/portal/keys", "name", "Far", "environment", "test", "scopes", "orders:read", "expires",
+		last.Format(time.DateOnly)).Want(t, http.StatusOK)
 	p := v.Post("/portal/keys", "name", "Checkout <b>", "environment", "test", "scopes", "orders:read", "scopes",
 		"audit:read", "expires", "2026-03-05").
 		Want(t, http.StatusOK, "Checkout &lt;b&gt;")
