@@ -400,9 +400,13 @@ func TestWebhookPages(t *testing.T) {
 		Want(t, http.StatusUnprocessableEntity, "xn--")
 	v.Post("/portal/test/webhooks", "key", w.Test.ID, "auth", "hmac", "url", "https://127.0.0.1:1999/x").
 		Want(t, http.StatusUnprocessableEntity, "This field is required.")
-	v.Post("/portal/test/webhooks", "key", w.Test.ID, "auth", "oauth2", "events", "order-outcome", "url",
-		"https://127.0.0.1:1999/x", "token_url", "https://127.0.0.1:1999/t").
-		Want(t, http.StatusUnprocessableEntity)
+	for _, blank := range []string{"", "   "} {
+		v.Post("/portal/test/webhooks", "key", w.Test.ID, "auth", "oauth2", "events", "order-outcome", "url",
+			"https://127.0.0.1:1999/x", "token_url", "https://127.0.0.1:1999/t", "client_id", blank, "client_secret", "s").
+			Want(t, http.StatusUnprocessableEntity, `id="f-client_id-error"`).Lacks(t, `id="f-client_secret-error"`)
+	}
+	v.Get("/portal/test/webhooks/new").Want(t, http.StatusOK, `<label for="f-token_url">Token URL</label>`,
+		`<label for="f-client_id">Client ID</label>`, `<label for="f-client_secret">Client secret</label>`)
 	p := v.Post("/portal/test/webhooks", form("url", "https://127.0.0.1:1999/x", "name", "Local")...).
 		Want(t, http.StatusOK, "The endpoint is registered")
 	secret := regexp.MustCompile(`[0-9a-f]{64}`).FindString(p.Body)
