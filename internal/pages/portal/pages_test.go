@@ -16,6 +16,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/proof"
+	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/testkit/expect"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pagetest"
@@ -386,6 +387,30 @@ func TestSandbox(t *testing.T) {
 		v.Post("/portal/test/sandbox", "category", "bags", "brand", "prada", "key", w.Live.ID, "outcome", "fake", "indexes",
 			"overall-picture").Want(t, http.StatusNotFound)
 	})
+}
+
+// TestRefusalsInJapanese checks that error pages say in the visitor's language what exactly was refused.
+func TestRefusalsInJapanese(t *testing.T) {
+	w := newWorld(t)
+	as := func(who *access.User) *pagetest.Visitor {
+		v := w.AsUser(t, who)
+		v.Headers["Accept-Language"] = "ja"
+		return v
+	}
+	as(w.Viewer).Get("/portal/keys/new").Want(t, http.StatusForbidden, "「開発者」の役割が必要です").Lacks(t, "This needs")
+	v := as(w.Developer)
+	v.Get("/portal/activity").Want(t, http.StatusForbidden, "「オーナー」の役割が必要です")
+	v.Post("/portal/test/deliveries/"+w.delivery(t, access.Test)+"/again").Want(t, http.StatusConflict, "送信待ちか")
+	e := w.endpoint(t, access.Test)
+	_, err := w.Service.RevokeKey(t.Context(), access.Operator, e.APIKeyID)
+	must.NoError(t, err)
+	v.Post("/portal/test/webhooks/"+e.ID+"/test", "event", "order-outcome").
+		Want(t, http.StatusConflict, "このエンドポイントのキーは失効している")
+	done := w.Order(t, w.Test, order.MockAuthentic)
+	v.Post("/portal/test/orders/"+done+"/photos").Want(t, http.StatusConflict, "写真の提出待ちではない")
+	w.Reconfigure(t, func(c *service.Config) { c.Limits.Keys = 1 })
+	v.Post("/portal/keys", "name", "One more", "environment", "test", "scopes", "orders:read").
+		Want(t, http.StatusUnprocessableEntity, "API キーの数が上限に達しています")
 }
 
 func TestWebhookPages(t *testing.T) {
