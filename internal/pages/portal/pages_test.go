@@ -389,6 +389,17 @@ func TestSandbox(t *testing.T) {
 	})
 }
 
+// TestTimelineOfSimulation checks that customers see what they moved in the sandbox, by a page or by a program.
+func TestTimelineOfSimulation(t *testing.T) {
+	w := newWorld(t)
+	for _, actor := range []access.Actor{w.Test.Actor(access.Origin{}), w.Owner.Actor(access.Test, access.Origin{})} {
+		id := w.Order(t, w.Test, order.MockAuthentic)
+		_, err := w.Service.SimulateState(t.Context(), actor, id, order.SandboxState(order.Queued), nil)
+		must.NoError(t, err)
+		w.AsUser(t, w.Viewer).Get("/portal/test/orders/"+id).Want(t, http.StatusOK, "Back in the queue")
+	}
+}
+
 // TestRefusalsInJapanese checks that error pages say in the visitor's language what exactly was refused.
 func TestRefusalsInJapanese(t *testing.T) {
 	w := newWorld(t)
