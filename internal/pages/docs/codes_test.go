@@ -99,8 +99,8 @@ func TestCodesOfProgram(t *testing.T) {
 	}
 }
 
-// TestTextsOfCodes checks that pages have a text in the visitor's language for every refusal that they tell. They do not
-// tell what does not exist or has failed.
+// TestTextsOfCodes checks that pages have a text in the visitor's language for every refusal that they tell. They do
+// not tell what does not exist or has failed.
 func TestTextsOfCodes(t *testing.T) {
 	site := uitest.Site(t, time.Now, portal.Area, desk.Area, admin.Area)
 	untold := []string{"fault.NotFound", "fault.Unavailable", "fault.Internal"}

@@ -70,8 +70,8 @@ func (s *Site) errorTexts(r *http.Request, status int) (title, body string) {
 	return s.T(r, key+".title"), s.T(r, key+".text")
 }
 
-// FaultText says a refusal in the visitor's language where the area (AREA.fault.CODE) or all pages (ui.fault.CODE) have a
-// text for its code, else in English. A refusal names the role that is missing, or the address that is not allowed.
+// FaultText says a refusal in the visitor's language where the area (AREA.fault.CODE) or all pages (ui.fault.CODE) have
+// a text for its code, else in English. A refusal names the role that is missing, or the address that is not allowed.
 func (p *Pages) FaultText(r *http.Request, err error) string {
 	f, ok := errors.AsType[*fault.Error](err)
 	if !ok {
