@@ -44,9 +44,15 @@ func (n *NewKey) check(actor access.Actor, now time.Time) error {
 	if n.ExpiresAt != nil && !n.ExpiresAt.After(now) {
 		p.Add("expires", "past", "must be in the future")
 	}
+	if n.ExpiresAt != nil && n.ExpiresAt.After(now.AddDate(MaxKeyYears, 0, 0)) {
+		p.Add("expires", "too_far", "must be at most 100 years from now")
+	}
 	checkLimits(&p, actor, n.Limits)
 	return p.Err()
 }
+
+// MaxKeyYears bounds when a key may expire: no answer can tell a time after the year 9999.
+const MaxKeyYears = 100
 
 // MaxKeyLimit bounds what administrators may allow a key in a minute. Operators may allow more.
 const MaxKeyLimit = 1_000_000

@@ -75,8 +75,14 @@ func (a *Admin) renderDeliveries(
 	v := deliveriesView{Form: form, Accounts: make(map[string]string), Redeliver: ui.NewForm("since", "24h")}
 	filter := a.deliveryFilter(r, who, form)
 	v.Filtered = filter != (webhook.DeliveryFilter{}) || !form.OK()
+	rest := url.Values{}
+	for _, name := range []string{"account", "environment", "endpoint", "order", "status"} {
+		if value := form.Get(name); value != "" {
+			rest.Set(name, value)
+		}
+	}
 	if before, ok := service.ParseID(form.Get("before")); ok {
-		filter.Before, v.Newest = before, home+"/deliveries"
+		filter.Before, v.Newest = before, home+"/deliveries?"+rest.Encode()
 	}
 	if form.OK() {
 		var err error
@@ -86,13 +92,8 @@ func (a *Admin) renderDeliveries(
 	}
 	if len(v.Deliveries) > deliveryLimit {
 		v.Deliveries = v.Deliveries[:deliveryLimit]
-		q := url.Values{"before": {v.Deliveries[deliveryLimit-1].ID}}
-		for _, name := range []string{"account", "environment", "endpoint", "order", "status"} {
-			if value := form.Get(name); value != "" {
-				q.Set(name, value)
-			}
-		}
-		v.Older = home + "/deliveries?" + q.Encode()
+		rest.Set("before", v.Deliveries[deliveryLimit-1].ID)
+		v.Older = home + "/deliveries?" + rest.Encode()
 	}
 	for _, d := range v.Deliveries {
 		if err := a.nameAccount(r, who, v.Accounts, d.AccountID); err != nil {

@@ -399,7 +399,8 @@ func TestDeliveries(t *testing.T) {
 		}
 		p := v.Get("/desk/admin/deliveries?environment=test").Want(t, http.StatusOK, "Older")
 		next := regexp.MustCompile(`/desk/admin/deliveries\?before=[^"]+`).FindString(p.Body)
-		v.Get(strings.ReplaceAll(next, "&amp;", "&")).Want(t, http.StatusOK, id)
+		v.Get(strings.ReplaceAll(next, "&amp;", "&")).
+			Want(t, http.StatusOK, id, `<a href="/desk/admin/deliveries?environment=test">Newest</a>`)
 	})
 }
 

@@ -22,6 +22,9 @@ func TestDeskNetworks(t *testing.T) {
 			staff.Get(path).Want(t, want)
 		}
 		w.Visit(t).Get("/desk/sign-in").Want(t, want)
+		if want == http.StatusForbidden {
+			staff.Get("/desk?lang=ja").Want(t, want, "（127.0.0.1）からは、このページを利用できません")
+		}
 		user.Get("/portal").Want(t, http.StatusSeeOther)
 	}
 }

@@ -8,6 +8,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/pages/admin"
+	"github.com/assayhq/assay/internal/pages/desk"
+	"github.com/assayhq/assay/internal/pages/portal"
+	"github.com/assayhq/assay/internal/testkit/uitest"
 )
 
 // onlyOnPages are the codes of refusals that people see on pages and that no API answers with.
@@ -19,17 +25,33 @@ var onlyOnPages = strings.Fields(`
 	key-limit-reached key-revoked last-owner missing-photo-indexes no-session not-redeliverable
 	orders-open own-access own-credentials own-password own-second-factor staff-active staff-deactivated`)
 
-// TestCodesOfProgram finds every refusal in the program below the pages. Its code is explained in the guide, or is one
-// of those that only pages show.
-func TestCodesOfProgram(t *testing.T) {
-	made := regexp.MustCompile(`fault\.New\(\s*[\w.]+,\s*(?:"([^"]+)"|([\w.]+)),`)
+// notInTexts are the codes of refusals that no page says in a text of its fault.CODE: only APIs, commands and scripts
+// are told them, or the page has words for them in another place.
+var notInTexts = strings.Fields(`
+	cursor-expired invalid-audit-date-range mock-outcome-required not-a-test-order order-not-cancelable
+	photo-upload-limit-exceeded request-in-progress unauthorized unsupported-photo-url
+	orders-open
+	capture-link-ended capture-upload-limit-reached confirmation-needed incomplete-photo invalid-photo-index
+	missing-photo-indexes second-factor-required
+	FILE_TOO_LARGE INVALID_FILE_TYPE RESOLUTION_MISSING RESOLUTION_TOO_LARGE approval-requested claim-limit-reached
+	draft-changed email-unusable empty-photo-file unsafe-webhook-url wrong-code wrong-current-code wrong-password
+	wrong-sign-in`)
+
+// refusal is one that the program makes, in the words of its source.
+type refusal struct{ source, kind, code string }
+
+// refusals finds every refusal in the program, but for files whose path has one of the words.
+func refusals(t *testing.T, without ...string) []refusal {
+	t.Helper()
+	made := regexp.MustCompile(`fault\.New\(\s*([\w.]+),\s*(?:"([^"]+)"|([\w.]+)),`)
 	constant := regexp.MustCompile(`(?m)^\s*(?:const )?(\w+)(?: +\w+)? *= "([A-Za-z_-]+)"`)
 	values := make(map[string]string)
 	var sources []string
+	without = append(without, "testkit", "_test.go")
 	root := filepath.Join("..", "..", "..", "internal")
 	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") ||
-			strings.Contains(path, "testkit") || strings.Contains(path, "pages") || strings.Contains(path, "signin") {
+		left := func(word string) bool { return strings.Contains(path, word) }
+		if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") || slices.ContainsFunc(without, left) {
 			return err
 		}
 		content, err := os.ReadFile(filepath.Clean(path))
@@ -44,26 +66,56 @@ func TestCodesOfProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, explained, unused := 0, Codes(), slices.Clone(onlyOnPages)
+	var found []refusal
 	for _, source := range sources {
 		for _, m := range made.FindAllStringSubmatch(source, -1) {
-			code := m[1]
-			if name := m[2][strings.LastIndexByte(m[2], '.')+1:]; name == "Code" {
+			code := m[2]
+			if name := m[3][strings.LastIndexByte(m[3], '.')+1:]; name == "Code" {
 				continue // that of another refusal
 			} else if name != "" {
 				code = values[name]
 			}
-			found++
-			unused = slices.DeleteFunc(unused, func(c string) bool { return c == code })
-			if !slices.Contains(explained, code) && !slices.Contains(onlyOnPages, code) {
-				t.Errorf("the code %q (%s) is not explained", code, m[0])
-			}
+			found = append(found, refusal{m[0], m[1], code})
 		}
 	}
-	if found < 50 {
-		t.Errorf("only %d refusals were found", found)
+	if len(found) < 50 {
+		t.Errorf("only %d refusals were found", len(found))
+	}
+	return found
+}
+
+// TestCodesOfProgram finds every refusal in the program below the pages. Its code is explained in the guide, or is one
+// of those that only pages show.
+func TestCodesOfProgram(t *testing.T) {
+	explained, unused := Codes(), slices.Clone(onlyOnPages)
+	for _, r := range refusals(t, "pages", "signin") {
+		unused = slices.DeleteFunc(unused, func(c string) bool { return c == r.code })
+		if !slices.Contains(explained, r.code) && !slices.Contains(onlyOnPages, r.code) {
+			t.Errorf("the code %q (%s) is not explained", r.code, r.source)
+		}
 	}
 	if len(unused) > 0 {
 		t.Errorf("no refusal has the codes %q any more", unused)
+	}
+}
+
+// TestTextsOfCodes checks that pages have a text in the visitor's language for every refusal that they tell. They do
+// not tell what does not exist or has failed.
+func TestTextsOfCodes(t *testing.T) {
+	site := uitest.Site(t, time.Now, portal.Area, desk.Area, admin.Area)
+	untold := []string{"fault.NotFound", "fault.Unavailable", "fault.Internal"}
+	unused := slices.Clone(notInTexts)
+	for _, r := range refusals(t) {
+		has := func(area string) bool { return site.Messages.Has(area + ".fault." + r.code) }
+		switch {
+		case slices.Contains(untold, r.kind), slices.ContainsFunc([]string{"ui", "portal", "desk", "admin", "signin"}, has):
+		case slices.Contains(notInTexts, r.code):
+			unused = slices.DeleteFunc(unused, func(c string) bool { return c == r.code })
+		default:
+			t.Errorf("pages have no text for the code %q (%s)", r.code, r.source)
+		}
+	}
+	if len(unused) > 0 {
+		t.Errorf("no refusal without a text has the codes %q any more", unused)
 	}
 }

@@ -126,7 +126,7 @@ func (p *Portal) createOrderCaptureLink(w http.ResponseWriter, r *http.Request, 
 	switch fault.CodeOf(err) {
 	case order.NotAwaitingPhotos("").Code, capture.LimitReached.Code:
 		back := who.base() + "/orders/" + r.PathValue("id")
-		return p.Site.Redirect(w, r, back, ui.Failed("portal.team.refused", "text", p.portalFault(r, err)))
+		return p.Site.Redirect(w, r, back, ui.Failed("portal.team.refused", "text", p.pages.FaultText(r, err)))
 	}
 	if err != nil {
 		return err

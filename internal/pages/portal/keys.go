@@ -45,11 +45,15 @@ type newKeyView struct {
 	Form         *ui.Form
 	Environments []ui.Option
 	Scopes       []ui.Option
-	Today        string
+	First, Last  string // days that the key may expire after
 }
 
 func (p *Portal) newKeyView(r *http.Request, form *ui.Form) newKeyView {
-	v := newKeyView{Form: form, Today: p.Site.Now().UTC().AddDate(0, 0, 1).Format(time.DateOnly)}
+	now := p.Site.Now().UTC()
+	v := newKeyView{
+		Form: form, First: now.AddDate(0, 0, 1).Format(time.DateOnly),
+		Last: now.AddDate(service.MaxKeyYears, 0, -1).Format(time.DateOnly),
+	}
 	for _, env := range access.Environments {
 		v.Environments = append(v.Environments, ui.Option{
 			Value: string(env), Label: p.Site.T(r, "portal.env."+string(env)), Hint: p.Site.T(r, "portal.keys.env_"+string(env)),

@@ -16,6 +16,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/proof"
+	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/testkit/expect"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pagetest"
@@ -28,6 +29,14 @@ func TestKeys(t *testing.T) {
 		Want(t, http.StatusUnprocessableEntity, "This field is required.")
 	v.Post("/portal/keys", "name", "Old", "environment", "test", "scopes", "orders:read", "expires", "2020-01-01").
 		Want(t, http.StatusUnprocessableEntity, "in the future")
+	last := w.Clock.Now().UTC().AddDate(100, 0, -1) // it ends with this day
+	v.Get("/portal/keys/new").Want(t, http.StatusOK, `max="`+last.Format(time.DateOnly)+`"`)
+	for _, day := range []string{last.AddDate(0, 0, 1).Format(time.DateOnly), "9999-12-31"} {
+		v.Post("/portal/keys", "name", "Far", "environment", "test", "scopes", "orders:read", "expires", day).
+			Want(t, http.StatusUnprocessableEntity, "at most 100 years from now")
+	}
+	v.Post("/portal/keys", "name", "Far", "environment", "test", "scopes", "orders:read", "expires",
+		last.Format(time.DateOnly)).Want(t, http.StatusOK)
 	p := v.Post("/portal/keys", "name", "Checkout <b>", "environment", "test", "scopes", "orders:read", "scopes",
 		"audit:read", "expires", "2026-03-05").
 		Want(t, http.StatusOK, "Checkout &lt;b&gt;")
@@ -401,6 +410,41 @@ answer_times: [{code: 60, name: {en: 1 hour}, price: 1}]
 		"indexes", "back").Want(t, http.StatusOK, "Back")
 }
 
+// TestTimelineOfSimulation checks that customers see what they moved in the sandbox, by a page or by a program.
+func TestTimelineOfSimulation(t *testing.T) {
+	w := newWorld(t)
+	for _, actor := range []access.Actor{w.Test.Actor(access.Origin{}), w.Owner.Actor(access.Test, access.Origin{})} {
+		id := w.Order(t, w.Test, order.MockAuthentic)
+		_, err := w.Service.SimulateState(t.Context(), actor, id, order.SandboxState(order.Queued), nil)
+		must.NoError(t, err)
+		w.AsUser(t, w.Viewer).Get("/portal/test/orders/"+id).Want(t, http.StatusOK, "Back in the queue")
+	}
+}
+
+// TestRefusalsInJapanese checks that error pages say in the visitor's language what exactly was refused.
+func TestRefusalsInJapanese(t *testing.T) {
+	w := newWorld(t)
+	as := func(who *access.User) *pagetest.Visitor {
+		v := w.AsUser(t, who)
+		v.Headers["Accept-Language"] = "ja"
+		return v
+	}
+	as(w.Viewer).Get("/portal/keys/new").Want(t, http.StatusForbidden, "「開発者」の役割が必要です").Lacks(t, "This needs")
+	v := as(w.Developer)
+	v.Get("/portal/activity").Want(t, http.StatusForbidden, "「オーナー」の役割が必要です")
+	v.Post("/portal/test/deliveries/"+w.delivery(t, access.Test)+"/again").Want(t, http.StatusConflict, "送信待ちか")
+	e := w.endpoint(t, access.Test)
+	_, err := w.Service.RevokeKey(t.Context(), access.Operator, e.APIKeyID)
+	must.NoError(t, err)
+	v.Post("/portal/test/webhooks/"+e.ID+"/test", "event", "order-outcome").
+		Want(t, http.StatusConflict, "このエンドポイントのキーは失効している")
+	done := w.Order(t, w.Test, order.MockAuthentic)
+	v.Post("/portal/test/orders/"+done+"/photos").Want(t, http.StatusConflict, "写真の提出待ちではない")
+	w.Reconfigure(t, func(c *service.Config) { c.Limits.Keys = 1 })
+	v.Post("/portal/keys", "name", "One more", "environment", "test", "scopes", "orders:read").
+		Want(t, http.StatusUnprocessableEntity, "API キーの数が上限に達しています")
+}
+
 func TestWebhookPages(t *testing.T) {
 	w := newWorld(t)
 	v := w.AsUser(t, w.Developer)
@@ -413,9 +457,13 @@ func TestWebhookPages(t *testing.T) {
 		Want(t, http.StatusUnprocessableEntity, "xn--")
 	v.Post("/portal/test/webhooks", "key", w.Test.ID, "auth", "hmac", "url", "https://127.0.0.1:1999/x").
 		Want(t, http.StatusUnprocessableEntity, "This field is required.")
-	v.Post("/portal/test/webhooks", "key", w.Test.ID, "auth", "oauth2", "events", "order-outcome", "url",
-		"https://127.0.0.1:1999/x", "token_url", "https://127.0.0.1:1999/t").
-		Want(t, http.StatusUnprocessableEntity)
+	for _, blank := range []string{"", "   "} {
+		v.Post("/portal/test/webhooks", "key", w.Test.ID, "auth", "oauth2", "events", "order-outcome", "url",
+			"https://127.0.0.1:1999/x", "token_url", "https://127.0.0.1:1999/t", "client_id", blank, "client_secret", "s").
+			Want(t, http.StatusUnprocessableEntity, `id="f-client_id-error"`).Lacks(t, `id="f-client_secret-error"`)
+	}
+	v.Get("/portal/test/webhooks/new").Want(t, http.StatusOK, `<label for="f-token_url">Token URL</label>`,
+		`<label for="f-client_id">Client ID</label>`, `<label for="f-client_secret">Client secret</label>`)
 	p := v.Post("/portal/test/webhooks", form("url", "https://127.0.0.1:1999/x", "name", "Local")...).
 		Want(t, http.StatusOK, "The endpoint is registered")
 	secret := regexp.MustCompile(`[0-9a-f]{64}`).FindString(p.Body)

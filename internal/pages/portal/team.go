@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/assayhq/assay/internal/domain/access"
-	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/service"
@@ -134,15 +133,7 @@ func (p *Portal) teamRefused(w http.ResponseWriter, r *http.Request, err error) 
 	if err := p.pages.Refuse(form, err); err != nil {
 		return err
 	}
-	return p.Site.Redirect(w, r, "/portal/team", ui.Failed("portal.team.refused", "text", p.portalFault(r, err)))
-}
-
-// portalFault says a refusal in the words of the portal where it has some.
-func (p *Portal) portalFault(r *http.Request, err error) string {
-	if key := "portal.fault." + fault.CodeOf(err); p.Site.Messages.Has(key) {
-		return p.Site.T(r, key)
-	}
-	return p.Site.FaultText(r, err)
+	return p.Site.Redirect(w, r, "/portal/team", ui.Failed("portal.team.refused", "text", p.pages.FaultText(r, err)))
 }
 
 func (p *Portal) showRemoveUser(w http.ResponseWriter, r *http.Request, who *visitor) error {

@@ -177,7 +177,7 @@ func (p *Portal) endpointOf(form *ui.Form) service.NewEndpoint {
 	n.OAuth.TokenURL, problem = webhook.CheckTokenURL("token_url", form.Get("token_url"))
 	p.failURL(form, problem)
 	for field, most := range map[string]int{"client_id": webhook.MaxClientID, "client_secret": webhook.MaxClientSecret} {
-		if form.Raw(field) == "" {
+		if form.Get(field) == "" {
 			form.Fail(field, "ui.problem.required")
 		}
 		tooLong(field, most)

@@ -125,6 +125,8 @@ func TestOpenID(t *testing.T) {
 			t.Errorf("leads to %q", p.Location)
 		}
 		v.Get("/desk").Want(t, http.StatusOK, "Mika Sato")
+		v.Get("/desk/me/confirm").Want(t, http.StatusOK, "If you sign in with another service")
+		w.AsUser(t, w.Owner).Get("/portal/settings/confirm").Want(t, http.StatusOK).Lacks(t, "another service")
 		if a := w.lastAction(t); a.Code != audit.StaffSignedIn || a.StaffID != w.Mika.ID || a.Details["method"] != "openid" {
 			t.Errorf("recorded %+v", a)
 		}

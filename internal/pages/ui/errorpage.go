@@ -41,7 +41,7 @@ func (p *Pages) showError(w http.ResponseWriter, r *http.Request, err error) {
 	v := errorView{Status: status, RequestID: httpx.RequestIDFrom(r.Context()), Home: "/"}
 	v.Title, v.Text = s.errorTexts(r, status)
 	if status < http.StatusInternalServerError && status != http.StatusNotFound {
-		v.Detail = s.FaultText(r, f)
+		v.Detail = p.FaultText(r, f)
 	}
 	if p.Shell != nil {
 		if home := p.Shell(r).Home; home != "" {
@@ -70,15 +70,24 @@ func (s *Site) errorTexts(r *http.Request, status int) (title, body string) {
 	return s.T(r, key+".title"), s.T(r, key+".text")
 }
 
-// FaultText says a refusal in the visitor's language where there is a text for its code (ui.fault.CODE), else in
-// English.
-func (s *Site) FaultText(r *http.Request, err error) string {
+// FaultText says a refusal in the visitor's language where the area (AREA.fault.CODE) or all pages (ui.fault.CODE) have
+// a text for its code, else in English. A refusal names the role that is missing, or the address that is not allowed.
+func (p *Pages) FaultText(r *http.Request, err error) string {
 	f, ok := errors.AsType[*fault.Error](err)
 	if !ok {
 		return ""
 	}
-	if key := "ui.fault." + f.Code; s.Messages.Has(key) {
-		return s.T(r, key)
+	s := p.site
+	if role := fmt.Sprint(p.name, ".role.", f.Details["required_role"]); s.Messages.Has(role) {
+		return s.T(r, "ui.forbidden.role", "role", s.T(r, role))
+	}
+	if address, ok := f.Details["address"]; ok && f.Kind == fault.Forbidden {
+		return s.T(r, "ui.forbidden.address", "address", address)
+	}
+	for _, area := range []string{p.name, ownArea} {
+		if key := area + ".fault." + f.Code; s.Messages.Has(key) {
+			return s.T(r, key)
+		}
 	}
 	return f.Message
 }

@@ -20,6 +20,7 @@ type field struct {
 	Error    string
 	Value    string
 	Required bool
+	Depends  bool // required where another field says so, which browsers do not check
 	Class    string
 	Attrs    []template.HTMLAttr
 	Options  []optionView
@@ -91,6 +92,8 @@ func (f *functions) newField(form *Form, name, label string, pairs []any) (*fiel
 			}
 		case option == "required":
 			x.Required = value == true
+		case option == "depends":
+			x.Depends = value == true
 		case slices.Contains(attributes, option):
 			x.attr(option, value)
 		default:

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/httpx"
 )
 
@@ -29,9 +30,9 @@ func contentPolicy(mediaURL string) (string, error) {
 }
 
 // Wrap is the middleware of all browser pages: security headers, the language, protection from forms of other sites,
-// and an error page for a panic. httpx.RequestID is outside of it.
+// and an error page for a panic or a path that cannot be one. httpx.RequestID is outside of it.
 func (s *Site) Wrap(next http.Handler) http.Handler {
-	inner := s.recover(s.origins.Handler(next))
+	inner := s.recover(s.origins.Handler(s.storable(next)))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", s.policy)
@@ -53,6 +54,17 @@ var crossOrigin = fault.New(fault.Forbidden, "cross-origin",
 
 func (s *Site) refuseOrigin(w http.ResponseWriter, r *http.Request) {
 	s.fallback.showError(w, r, crossOrigin)
+}
+
+// storable lets only paths through whose parts can be looked up in every database. With another one there is no page.
+func (s *Site) storable(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !text.IsStorable(r.URL.Path) {
+			s.fallback.showError(w, r, pageNotFound)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // recover shows the error page for a panic and logs it.
