@@ -123,9 +123,11 @@ func (p *Portal) createOrderCaptureLink(w http.ResponseWriter, r *http.Request, 
 	n := p.captureLinkOf(form)
 	n.OrderID, n.ExternalID, n.ReturnURL = r.PathValue("id"), "", ""
 	l, address, err := p.Service.CreateCaptureLink(r.Context(), who.actor(), n)
+	back := who.base() + "/orders/" + r.PathValue("id")
 	switch fault.CodeOf(err) {
-	case order.NotAwaitingPhotos("").Code, capture.LimitReached.Code:
-		back := who.base() + "/orders/" + r.PathValue("id")
+	case order.NotAwaitingPhotos("").Code:
+		return p.Site.Redirect(w, r, back, ui.Failed("portal.capture.not_awaiting"))
+	case capture.LimitReached.Code:
 		return p.Site.Redirect(w, r, back, ui.Failed("portal.team.refused", "text", p.pages.FaultText(r, err)))
 	}
 	if err != nil {
