@@ -439,7 +439,7 @@ func TestRefusalsInJapanese(t *testing.T) {
 	v.Post("/portal/test/webhooks/"+e.ID+"/test", "event", "order-outcome").
 		Want(t, http.StatusConflict, "このエンドポイントのキーは失効している")
 	done := w.Order(t, w.Test, order.MockAuthentic)
-	v.Post("/portal/test/orders/"+done+"/photos").Want(t, http.StatusConflict, "写真の提出待ちではない")
+	v.Post("/portal/test/orders/"+done+"/photos").Want(t, http.StatusConflict, "写真の提出待ちではなくなった")
 	w.Reconfigure(t, func(c *service.Config) { c.Limits.Keys = 1 })
 	v.Post("/portal/keys", "name", "One more", "environment", "test", "scopes", "orders:read").
 		Want(t, http.StatusUnprocessableEntity, "API キーの数が上限に達しています")
