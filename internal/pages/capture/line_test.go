@@ -243,7 +243,7 @@ func TestSlowLine(t *testing.T) {
 		_, err = fmt.Fprintf(conn, "PUT %s HTTP/1.1\r\nHost: shop\r\nContent-Length: %d\r\n\r\n%s", target, len(photo),
 			photo[:len(photo)/2])
 		must.NoError(t, err)
-		then(conn.(*net.TCPConn)) //nolint:forcetypeassert // of this network
+		then(conn.(*net.TCPConn)) // of this network
 		var answer bytes.Buffer
 		must.NoError(t, conn.SetReadDeadline(time.Now().Add(20*time.Second)))
 		_, _ = answer.ReadFrom(conn) // the server ends the connection, or stops at the first line

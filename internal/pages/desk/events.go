@@ -212,13 +212,13 @@ func (d *Desk) streamEvents(w http.ResponseWriter, r *http.Request, who *visitor
 			return nil
 		case <-heartbeat.C:
 			if _, err := d.guard.Look(r); err != nil || !hello() {
-				return nil //nolint:nilerr // the browser reconnects and gets the events then
+				return nil // the browser reconnects and gets the events then
 			}
 		case <-signal:
 			version, counts := d.feed.state()
 			data, err := json.Marshal(counts)
 			if err != nil || !send("id: %d\nevent: changed\ndata: %s\n\n", version, data) {
-				return nil //nolint:nilerr // the reader is gone
+				return nil // the reader is gone
 			}
 		}
 	}

@@ -39,8 +39,8 @@ type (
 // loop runs a sender: see the package documentation.
 type loop struct {
 	*Sender
-	ctx      context.Context //nolint:containedctx // ends when the loop is to stop
-	attempts context.Context //nolint:containedctx // of attempts, which outlives ctx by the grace period
+	ctx      context.Context // ends when the loop is to stop
+	attempts context.Context // of attempts, which outlives ctx by the grace period
 	work     chan job        // to goroutines that wait for another attempt
 	idle     chan struct{}   // a stopping sender has nothing left to do
 	failed   chan error      // a goroutine has panicked
