@@ -46,8 +46,7 @@ func newReplicated(t *testing.T) *replicated {
 func (r *replicated) wait(t *testing.T, want bool) {
 	t.Helper()
 	must.Eventually(t, time.Minute, fmt.Sprintf("the replica is used = %v", want), func() bool {
-		used, _, _, _, _ := r.ReplicaState()
-		return used == want
+		return r.ReplicaStatus().Used == want
 	})
 }
 
@@ -94,7 +93,7 @@ func TestReplica(t *testing.T) {
 	has(t, r.Queries, "Paused", true)
 	r.wait(t, false)
 	has(t, r.Lists(t.Context()), "Paused", true)
-	if _, lag, _, _, _ := r.ReplicaState(); lag <= replicaLag {
+	if lag := r.ReplicaStatus().Lag; lag <= replicaLag {
 		t.Errorf("it is not used, and its lag is %s", lag)
 	}
 	logged(t, r.log, "THE REPLICA IS BEHIND")
@@ -104,10 +103,9 @@ func TestReplica(t *testing.T) {
 	rawsql.Exec(t, r.address, "SELECT pg_wal_replay_resume()")
 	r.wait(t, true)
 	must.Eventually(t, time.Minute, "a list that the replica has is read from it", func() bool {
-		_, _, _, before, _ := r.ReplicaState()
+		before := r.ReplicaStatus().ReplicaReads
 		has(t, r.Lists(store.ReadAfter(t.Context(), written)), "Paused", true)
-		_, _, _, n, _ := r.ReplicaState()
-		return n > before
+		return r.ReplicaStatus().ReplicaReads > before
 	})
 
 	// One that ends in the middle of a use case: the primary is read instead, and nobody notices.
@@ -142,7 +140,7 @@ func TestReplica_OfAnotherDatabase(t *testing.T) {
 	log := new(child.Output)
 	must.NoError(t, s.UseReplica(cluster.Replica(t).Same(t, target), replicaLag, slog.New(slog.NewTextHandler(log, nil))))
 	logged(t, log, "of another database")
-	if used, _, _, _, _ := s.ReplicaState(); used {
+	if s.ReplicaStatus().Used {
 		t.Error("it is used")
 	}
 }

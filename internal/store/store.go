@@ -249,11 +249,8 @@ func (s *Store) UseReplica(target string, maxLag time.Duration, log *slog.Logger
 // order and balances are never read this way.
 func (s *Store) Lists(ctx context.Context) Queries { return Queries{s.db.Lists(ctx)} }
 
-// ReplicaState tells of the replica: whether it is used, how far it may be behind at most, and how many lists were read
-// from the primary and from the replica; ok is false where there is none.
-func (s *Store) ReplicaState() (used bool, lag time.Duration, primary, replica int64, ok bool) {
-	return s.db.ReplicaState()
-}
+// ReplicaStatus tells of the replica; nil where there is none.
+func (s *Store) ReplicaStatus() *db.ReplicaStatus { return s.db.ReplicaStatus() }
 
 // PingReplica returns why the replica is not used; nil: it is.
 func (s *Store) PingReplica(ctx context.Context) error { return s.db.PingReplica(ctx) }

@@ -21,10 +21,7 @@ func TestReplica_OwnWrites(t *testing.T) {
 	w := pagetest.On(t, target)
 	replica := cluster.Replica(t).Same(t, target)
 	must.NoError(t, w.Store.UseReplica(replica, time.Minute, slog.New(slog.DiscardHandler)))
-	must.Eventually(t, time.Minute, "the replica is used", func() bool {
-		used, _, _, _, _ := w.Store.ReplicaState()
-		return used
-	})
+	must.Eventually(t, time.Minute, "the replica is used", func() bool { return w.Store.ReplicaStatus().Used })
 	writer, other := w.AsUser(t, w.Developer), w.AsUser(t, w.Viewer)
 	rawsql.Exec(t, replica, "SELECT pg_wal_replay_pause()")
 	must.Eventually(t, time.Minute, "the replica stands still", func() bool {
@@ -40,9 +37,8 @@ func TestReplica_OwnWrites(t *testing.T) {
 	})
 	// The replica has what was written, so that the writer's pages are read from it, too.
 	must.Eventually(t, time.Minute, "the writer reads from the replica", func() bool {
-		_, _, _, before, _ := w.Store.ReplicaState()
+		before := w.Store.ReplicaStatus().ReplicaReads
 		writer.Get("/portal/keys").Want(t, http.StatusOK, "Checkout")
-		_, _, _, after, _ := w.Store.ReplicaState()
-		return after > before
+		return w.Store.ReplicaStatus().ReplicaReads > before
 	})
 }
