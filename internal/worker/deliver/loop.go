@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/pause"
 	"github.com/assayhq/assay/internal/store"
 )
 
@@ -147,7 +148,7 @@ func (l *loop) start(f func()) {
 // with the lock, unless it says otherwise.
 func (l *loop) advance() {
 	if l.stopping() && l.scheduler.inFlight == 0 && len(l.results) == 0 && l.writing == 0 && !l.reading {
-		notify(l.idle)
+		pause.Signal(l.idle)
 		return
 	}
 	l.send()
