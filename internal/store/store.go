@@ -173,12 +173,6 @@ func (s *Store) Update(ctx context.Context, f func(*Tx) (err error)) error {
 	return s.db.Update(ctx, s.sealing(f))
 }
 
-// UpdateTogether is Update for use cases that all change the same row, which row names: those that arrive while one is
-// running become one transaction. ctx ends the wait for it.
-func (s *Store) UpdateTogether(ctx context.Context, row string, f func(*Tx) error) error {
-	return s.db.UpdateTogether(ctx, row, s.sealing(f))
-}
-
 // sealing returns f for a transaction that has the chain of the logs.
 func (s *Store) sealing(f func(*Tx) error) func(*db.Tx) error {
 	chain := s.Chain()
@@ -221,9 +215,6 @@ func (s *Store) SnapshotTx(ctx context.Context, f func(*sql.Tx) error) error {
 
 // ErrReplicaURL is returned for the address of a replica that cannot be one.
 var ErrReplicaURL = db.ErrReplicaURL
-
-// NewestPosition is one that no replica has reached: what is read after it is read from the primary.
-const NewestPosition = db.NewestPosition
 
 // Position is a place in PostgreSQL's log of changes.
 type Position = db.Position
