@@ -7,8 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"flag"
-	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -20,6 +18,7 @@ import (
 	"github.com/assayhq/assay/api"
 	"github.com/assayhq/assay/api/spec"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/testkit/expect"
 )
 
 // wantRoutes checks the operations of a document: method, path, scope, limit category and the statuses of successes.
@@ -145,24 +144,13 @@ func TestEveryLimitedOperationHasALimit(t *testing.T) {
 
 const publicURL = "https://assay.example"
 
-var update = flag.Bool("update", false, "rewrite openapi-3.0.json")
-
-// TestRendition30 keeps the OpenAPI 3.0 form of the document equal to what is made of openapi.yaml: run it with
-// -update.
+// TestRendition30 keeps the OpenAPI 3.0 form of the document equal to what is made of openapi.yaml.
 func TestRendition30(t *testing.T) {
-	want, err := spec.JSON30(api.IntegrationYAML())
+	made, err := spec.JSON30(api.IntegrationYAML())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if *update {
-		if err := os.WriteFile("openapi-3.0.json", want, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile("openapi-3.0.json")
-	if err != nil || !bytes.Equal(got, want) {
-		t.Errorf("openapi-3.0.json is not what openapi.yaml says (%v): go test ./api -run TestRendition30 -update", err)
-	}
+	expect.Golden(t, "openapi-3.0.json", string(made))
 }
 
 // TestServers checks that the documents of a service name that service.

@@ -177,7 +177,7 @@ func hashOf(ctx context.Context, r io.Reader) (string, error) {
 
 // interruptible is a reader that fails when its context ends.
 type interruptible struct {
-	ctx context.Context //nolint:containedctx // it lives for one copy
+	ctx context.Context // it lives for one copy
 	r   io.Reader
 }
 

@@ -43,9 +43,9 @@ func (d *demoFlag) String() string   { return string(*d) }
 func (d *demoFlag) IsBoolFlag() bool { return true }
 
 func (d *demoFlag) Set(s string) error {
-	switch s {
-	case "true", "empty":
-		*d = demoFlag(s)
+	switch kind := demoFlag(s); kind {
+	case demoAlive, demoEmpty:
+		*d = kind
 	case "false":
 		*d = demoOff
 	default:

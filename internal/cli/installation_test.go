@@ -414,7 +414,7 @@ func TestCheckReadOnly(t *testing.T) {
 	}
 	must.NoError(t, os.RemoveAll(filepath.Join(data, "media"))) // which cannot be made there
 	if err := unix.Mount(data, mounted, "", unix.MS_BIND, ""); err != nil {
-		t.Skipf("nothing can be mounted here: %v", err) //nolint:forbidigo // needs root
+		t.Skipf("nothing can be mounted here: %v", err) // needs root
 	}
 	t.Cleanup(func() { _ = unix.Unmount(mounted, unix.MNT_DETACH) })
 	must.NoError(t, unix.Mount("", mounted, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY, ""))

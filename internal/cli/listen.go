@@ -128,7 +128,7 @@ func listen(ctx context.Context, inv *invocation, c *client.Client, answer *last
 		events, err := c.ListEvents(ctx, client.EventsQuery{After: state.Cursor, Limit: 100})
 		switch {
 		case ctx.Err() != nil:
-			return nil //nolint:nilerr // Ctrl-C is how it ends
+			return nil // Ctrl-C is how it ends
 		case client.IsCode(err, client.CodeUnauthorized, client.CodeForbidden):
 			return err
 		case client.IsCode(err, client.CodeCursorExpired):

@@ -16,7 +16,7 @@ func SpaceOf(dir string) (Space, error) {
 	if err := unix.Statfs(dir, &fs); err != nil {
 		return Space{}, err
 	}
-	block := uint64(fs.Bsize) //nolint:gosec,unconvert // a block size is positive; its type differs between systems
+	block := uint64(fs.Bsize) //nolint:gosec // a block size is positive; its type differs between systems
 	return Space{Total: fs.Blocks * block, Free: fs.Bfree * block, Usable: fs.Bavail * block}, nil
 }
 

@@ -5,13 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -19,8 +16,6 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/testkit/expect"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 var noon = time.Date(2026, 3, 4, 12, 0, 0, 56_789_000, time.UTC)
 
@@ -125,25 +120,8 @@ func TestEnvelope(t *testing.T) {
 					t.Errorf("%s is %q, want %q", k, got, v)
 				}
 			}
-			golden(t, name, strings.ReplaceAll(w.Body.String(), id, "REQUEST-ID"))
+			expect.Golden(t, "testdata/envelope_"+name+".json", strings.ReplaceAll(w.Body.String(), id, "REQUEST-ID")+"\n")
 		})
-	}
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", "envelope_"+name+".json")
-	if *update {
-		if err := os.WriteFile(file, []byte(got+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got+"\n" != string(want) {
-		t.Errorf("envelope is\n%s\nwant\n%s", got, want)
 	}
 }
 

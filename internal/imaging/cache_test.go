@@ -309,7 +309,7 @@ type failing struct {
 
 type failingFile struct {
 	media.File
-	ctx  context.Context //nolint:containedctx // as files of S3 have it
+	ctx  context.Context // as files of S3 have it
 	from *failing
 	at   int64
 }

@@ -70,7 +70,7 @@ func Derive(r io.ReadSeeker, f photo.Format, sizes []Size) (_ map[Size][]byte, e
 		orientation = m.orientation(f)
 	}
 	small := upright(p.fit(largest.Edge()), orientation)
-	p = nil //nolint:ineffassign,wastedassign // what was decoded can be freed
+	p = nil // what was decoded can be freed
 	derived := make(map[Size][]byte, len(sizes))
 	for _, size := range slices.Backward(sizes) { // each is made from the next larger one
 		if size != largest {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pictures"
 )
 
@@ -142,17 +143,11 @@ func TestHelper_FairTurns(t *testing.T) {
 			}
 		})
 	}
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) { // until one is being decoded
+	must.Eventually(t, time.Minute, "a photo is being decoded", func() bool {
 		h.turns.mu.Lock()
-		taken := h.turns.taken["heavy"]
-		h.turns.mu.Unlock()
-		if taken == 1 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("no photo is decoded")
-		}
-	}
+		defer h.turns.mu.Unlock()
+		return h.turns.taken["heavy"] == 1
+	})
 	for _, account := range []string{"light", "other", "light"} {
 		if _, err := h.try(OfAccount(t.Context(), account), file, photo.HEIC); err != nil {
 			t.Errorf("a photo of %s: %v", account, err)

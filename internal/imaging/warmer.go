@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/pause"
 )
 
 // warmQueue is how many photos may wait: those of some fifty large orders.
@@ -56,10 +57,7 @@ func (w *Warmer) Ask(account string, names []string) {
 		w.waiting[account] = append(w.waiting[account], name)
 		w.queued++
 	}
-	select {
-	case w.wake <- struct{}{}:
-	default:
-	}
+	pause.Signal(w.wake)
 }
 
 // dropFor makes room for a photo of an account, unless that account has most photos in the queue itself.

@@ -26,7 +26,7 @@ const (
 // A connection that breaks is replaced by another one, for the rest of the same bytes.
 type s3File struct {
 	store  *S3
-	ctx    context.Context //nolint:containedctx // of Open: it also applies to reading
+	ctx    context.Context // of Open: it also applies to reading
 	cancel context.CancelFunc
 	name   string
 	stat   Stat

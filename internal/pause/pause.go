@@ -1,4 +1,4 @@
-// Package pause waits, and ends the waiting of others.
+// Package pause waits, and signals others who wait.
 package pause
 
 import (
@@ -16,9 +16,9 @@ func For(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// End tells who waits for the channel, which holds one signal, to go on. It does not block: where there is a signal
+// Signal tells who waits for the channel, which holds one signal, to go on. It does not block: where there is a signal
 // already, that is enough.
-func End(waits chan<- struct{}) {
+func Signal(waits chan<- struct{}) {
 	select {
 	case waits <- struct{}{}:
 	default:

@@ -173,7 +173,7 @@ func (r *Redis) away(err error) {
 			"error", err)
 	}
 	r.upMetric.Set(0)
-	pause.End(r.tripped)
+	pause.Signal(r.tripped)
 }
 
 // Ping tells whether Redis counts, for /readyz.

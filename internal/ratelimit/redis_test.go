@@ -2,6 +2,7 @@ package ratelimit
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/assayhq/assay/internal/testkit/child"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/redistest"
 )
 
@@ -37,7 +39,12 @@ func newRedisNode(t *testing.T, address string, failureLimit int) *redisNode {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = n.Close() })
+	t.Cleanup(func() {
+		_ = n.Close()
+		if t.Failed() {
+			t.Logf("log:\n%s", n.log)
+		}
+	})
 	return n
 }
 
@@ -56,11 +63,7 @@ func (n *redisNode) run(t *testing.T) {
 // wait waits until Redis is up or away for the node.
 func (n *redisNode) wait(t *testing.T, up bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); n.up.Load() != up; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("up = %v for 30 s; log:\n%s", !up, n.log.String())
-		}
-	}
+	must.Eventually(t, 30*time.Second, fmt.Sprintf("up = %v", up), func() bool { return n.up.Load() == up })
 }
 
 func (n *redisNode) take(t *testing.T, key string, limit int) Decision {
@@ -188,9 +191,7 @@ func TestRedis_Killed(t *testing.T) {
 	}
 	server.Kill(t)
 	a.wait(t, false)
-	if got := testutil.ToFloat64(a.upMetric); got != 0 {
-		t.Errorf("assay_redis_up = %v while it is away", got)
-	}
+	must.Eventually(t, 30*time.Second, "assay_redis_up is 0", func() bool { return testutil.ToFloat64(a.upMetric) == 0 })
 	if err := a.Ping(t.Context()); !errors.Is(err, ErrAway) {
 		t.Errorf("Ping = %v", err)
 	}

@@ -106,15 +106,6 @@ func (f *fleet) order(t *testing.T, secret string, mock client.MockOutcome) {
 	must.NoError(t, err)
 }
 
-func await(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(longTime); !is(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("it takes too long: %s", what)
-		}
-	}
-}
-
 // TestAnnouncementsAlone checks that a node acts at once on what happens through another: it looks by itself only once
 // in a day here, so that nothing but the announcement can be why.
 func TestAnnouncementsAlone(t *testing.T) {
@@ -132,7 +123,7 @@ func TestAnnouncementsAlone(t *testing.T) {
 	t.Run("Catalog", func(t *testing.T) {
 		for _, name := range []string{"Purses", "Satchels"} { // the first may have been seen when the node began to listen
 			f.importCatalog(t, name)
-			await(t, "the catalog of the other node is "+name, func() bool {
+			must.Eventually(t, longTime, "the catalog of the other node is "+name, func() bool {
 				categories, err := there.ListCategories(t.Context(), client.CategoriesQuery{})
 				return err == nil && len(categories) > 0 && categories[0].Name == name
 			})
@@ -145,7 +136,7 @@ func TestAnnouncementsAlone(t *testing.T) {
 		must.NoError(t, err)
 		_, err = f.service().RevokeKey(t.Context(), access.Operator, k.ID)
 		must.NoError(t, err)
-		await(t, "the key is refused", func() bool {
+		must.Eventually(t, longTime, "the key is refused", func() bool {
 			_, err := c.GetBalance(t.Context())
 			return client.IsCode(err, client.CodeUnauthorized)
 		})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/storetest"
@@ -38,11 +39,7 @@ func TestChangesAreAnnounced(t *testing.T) {
 	<-keys
 	const connections = "FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN %'"
 	count := func() string { return rawsql.Rows(t, target, "SELECT COUNT(*) "+connections)[0][0] }
-	for deadline := time.Now().Add(time.Minute); count() != "2"; time.Sleep(10 * time.Millisecond) { // one each
-		if time.Now().After(deadline) {
-			t.Fatalf("two nodes have %s connections to listen", count())
-		}
-	}
+	must.Eventually(t, time.Minute, "two nodes have one connection each to listen", func() bool { return count() == "2" })
 	rawsql.Exec(t, target, "SELECT pg_terminate_backend(pid) "+connections)
 	<-keys // it listens again
 	for deadline := time.After(time.Minute); ; {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
 )
 
@@ -27,11 +28,7 @@ func TestLeaseOverNodes(t *testing.T) {
 	}
 	wait := func(t *testing.T, s *Server) {
 		t.Helper()
-		for deadline := time.Now().Add(time.Minute); held(t, s) != "1"; time.Sleep(20 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatal("no node keeps the house")
-			}
-		}
+		must.Eventually(t, time.Minute, "the node keeps the house", func() bool { return held(t, s) == "1" })
 	}
 	var second *Server
 	t.Run("FirstHasIt", func(inner *testing.T) {

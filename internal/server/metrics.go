@@ -163,11 +163,11 @@ func (s *stateMetrics) Collect(m chan<- prometheus.Metric) {
 			gauge(m, workerIdleMetric, age.Seconds(), w.Name())
 		}
 	}
-	if used, lag, primary, replica, ok := s.app.Store.ReplicaState(); ok {
-		gauge(m, replicaUpMetric, oneIf(used))
-		gauge(m, replicaLagMetric, lag.Seconds())
-		counter(m, replicaReadsMetric, primary, "primary")
-		counter(m, replicaReadsMetric, replica, "replica")
+	if r := s.app.Store.ReplicaStatus(); r != nil {
+		gauge(m, replicaUpMetric, oneIf(r.Used))
+		gauge(m, replicaLagMetric, r.Lag.Seconds())
+		counter(m, replicaReadsMetric, r.PrimaryReads, "primary")
+		counter(m, replicaReadsMetric, r.ReplicaReads, "replica")
 	}
 	for _, l := range s.leases {
 		gauge(m, leaseMetric, oneIf(l.Held()), l.Task())

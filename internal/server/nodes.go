@@ -44,7 +44,7 @@ func (x *changeExchange) tell(c service.Change) {
 	x.mu.Lock()
 	x.news[c] = true
 	x.mu.Unlock()
-	pause.End(x.wake)
+	pause.Signal(x.wake)
 }
 
 // Run tells and hears until ctx ends.

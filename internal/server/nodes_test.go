@@ -46,17 +46,19 @@ func fetch(t *testing.T, address string) (int, string) {
 func TestRedisIsNoCondition(t *testing.T) {
 	redis := redistest.Start(t)
 	log := new(child.Output)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("log:\n%s", log)
+		}
+	})
 	s := run(t, nodeSettings(t, "--redis", redis.URL()), slog.New(slog.NewTextHandler(log, nil)))
 	ops := "http://" + s.listener["ops-listen"].Addr().String()
 	want := func(up string, ok bool) {
 		t.Helper()
-		for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-			if _, metrics := fetch(t, ops+"/metrics"); strings.Contains(metrics, "\nassay_redis_up "+up+"\n") {
-				break
-			} else if time.Now().After(deadline) {
-				t.Fatalf("assay_redis_up is not %s; log:\n%s", up, log.String())
-			}
-		}
+		must.Eventually(t, 30*time.Second, "assay_redis_up is "+up, func() bool {
+			_, metrics := fetch(t, ops+"/metrics")
+			return strings.Contains(metrics, "\nassay_redis_up "+up+"\n")
+		})
 		wantReady(t, s, "", "")
 		if check, there := askReady(t, s).Checks["redis"]; !there || *check.OK != ok {
 			t.Errorf("redis: %+v, want ok = %v", check, ok)

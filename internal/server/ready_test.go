@@ -17,6 +17,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 )
 
@@ -173,9 +174,7 @@ func TestShutdownDelay(t *testing.T) {
 	<-started
 	wantReady(t, s, "", "")
 	stop()
-	for !s.leaving.Load() {
-		time.Sleep(time.Millisecond)
-	}
+	must.Eventually(t, time.Minute, "the node leaves", s.leaving.Load)
 	if r := askReady(t, s); r.code != http.StatusServiceUnavailable || r.Status != "stopping" {
 		t.Errorf("%d %q", r.code, r.Status)
 	}
@@ -242,11 +241,8 @@ func TestLeavingEndsConnections(t *testing.T) {
 			if !reuses() {
 				t.Error("the connection ended before its last answer")
 			}
-			for deadline := time.Now().Add(time.Minute); reuses(); { // until the GOAWAY has arrived
-				if time.Now().After(deadline) {
-					t.Fatal("the connection is kept")
-				}
-			}
+			// Until the GOAWAY has arrived.
+			must.Eventually(t, time.Minute, "the connection is not kept", func() bool { return !reuses() })
 		})
 	}
 }

@@ -68,7 +68,7 @@ type catalogRefresher struct {
 }
 
 // wake has it look at once. It does not block.
-func (c *catalogRefresher) wake() { pause.End(c.now) }
+func (c *catalogRefresher) wake() { pause.Signal(c.now) }
 
 // catalogInterval leaves time to load the catalog within the promised second.
 const catalogInterval = 400 * time.Millisecond

@@ -117,7 +117,8 @@ func TestRedeliver_WhileDeleted(t *testing.T) {
 					return err
 				}
 				go func() { removed <- test.remove(t.Context(), s, orderID) }()
-				return waits(t, target)
+				rawsql.AwaitLock(t, target)
+				return nil
 			}))
 			must.NoError(t, <-removed)
 			count := func(rows string) string { return rawsql.Rows(t, target, "SELECT COUNT(*) FROM "+rows)[0][0] }
@@ -126,19 +127,6 @@ func TestRedeliver_WhileDeleted(t *testing.T) {
 			})
 		})
 	}
-}
-
-// waits waits until somebody waits for a lock in PostgreSQL.
-func waits(t *testing.T, target string) error {
-	t.Helper()
-	const waiting = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-	for range 150 {
-		if len(rawsql.Rows(t, target, waiting)) > 0 {
-			return nil
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	return errors.New("nobody waits for a lock")
 }
 
 func TestRedeliver(t *testing.T) {

@@ -2,10 +2,8 @@ package service_test
 
 import (
 	"encoding/json"
-	"flag"
 	"maps"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,13 +16,12 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/testkit/expect"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 )
-
-var updateGolden = flag.Bool("update", false, "rewrite the golden files")
 
 // endpoint registers an endpoint of the key that asks for the events.
 func endpoint(t *testing.T, s *shop.Shop, k *access.Key, path string, events ...webhook.Event) *webhook.Endpoint {
@@ -140,7 +137,7 @@ func TestPayloads(t *testing.T) {
 			if fields["webhook_event"] != string(d.Event) || fields["delivery_id"] != d.ID || fields["id"] != d.OrderID {
 				t.Errorf("the body %s is not that of %+v", d.Body, d)
 			}
-			compareGolden(t, "payload_"+name+".json", mask(string(d.Body))+"\n")
+			expect.Golden(t, "testdata/payload_"+name+".json", mask(string(d.Body))+"\n")
 		})
 	}
 }
@@ -153,20 +150,6 @@ func mask(body string) string {
 		}
 		return "certificates/*"
 	})
-}
-
-func compareGolden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *updateGolden {
-		must.NoError(t, os.WriteFile(path, []byte(got), 0o600))
-		return
-	}
-	want, err := os.ReadFile(path)
-	must.NoError(t, err)
-	if got != string(want) {
-		t.Errorf("%s:\n%s\nwant\n%s", path, got, want)
-	}
 }
 
 // TestEvents_DeletedMeanwhile: events whose time is over, and that are deleted while they are read, are not passed over

@@ -136,20 +136,17 @@ func TestKeyUse(t *testing.T) {
 }
 
 // awaitUse returns when a key was used, as soon as that is noted.
-func awaitUse(t *testing.T, s *shop.Shop, keyID string) time.Time {
+func awaitUse(t *testing.T, s *shop.Shop, keyID string) (at time.Time) {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
-	for {
+	must.Eventually(t, 10*time.Second, "the use is noted", func() bool {
 		k, err := s.Store.Key(t.Context(), keyID)
 		must.NoError(t, err)
 		if k.LastUsedAt != nil {
-			return *k.LastUsedAt
+			at = *k.LastUsedAt
 		}
-		if time.Now().After(deadline) {
-			t.Fatal("the use was not noted")
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
+		return k.LastUsedAt != nil
+	})
+	return at
 }
 
 // TestKeyUseElsewhere checks that a refused request does not count as a use of the key.

@@ -213,7 +213,7 @@ func (s *Service) ColleaguesDraft(ctx context.Context, actor access.Actor, order
 	}
 	d, err := s.store.ColleaguesDraft(ctx, orderID, actor.ID)
 	if errors.Is(err, store.ErrNotFound) || err == nil && d.Empty() {
-		return nil, nil //nolint:nilnil // there is none
+		return nil, nil // there is none
 	}
 	return d, err
 }

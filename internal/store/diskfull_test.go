@@ -17,7 +17,7 @@ import (
 func TestDiskFull(t *testing.T) {
 	dir := t.TempDir()
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=8m"); err != nil {
-		t.Skipf("a small disk cannot be mounted here: %v", err) //nolint:forbidigo // needs root
+		t.Skipf("a small disk cannot be mounted here: %v", err) // needs root
 	}
 	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
 	target, ballast := filepath.Join(dir, "assay.db"), filepath.Join(dir, "ballast")

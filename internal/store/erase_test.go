@@ -3,7 +3,6 @@ package store_test
 import (
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/must"
@@ -98,7 +97,8 @@ func TestErasePhotosOf_WhileTaken(t *testing.T) {
 						return err
 					}
 					go func() { ended <- s.Update(ctx, second) }()
-					return waitsForLock(t, target)
+					rawsql.AwaitLock(t, target)
+					return nil
 				}))
 				return <-ended
 			}
@@ -117,19 +117,6 @@ func TestErasePhotosOf_WhileTaken(t *testing.T) {
 			}
 		})
 	}
-}
-
-// waitsForLock waits until a transaction waits for another.
-func waitsForLock(t *testing.T, target string) error {
-	t.Helper()
-	const waiting = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-	for range 150 {
-		if len(rawsql.Rows(t, target, waiting)) > 0 {
-			return nil
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	return errors.New("nobody waits for a lock")
 }
 
 // TestEraseAccountRows: no call deletes more of a table than it is told to.

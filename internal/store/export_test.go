@@ -14,6 +14,15 @@ import (
 	"github.com/assayhq/assay/internal/store/uuid7"
 )
 
+// NewestPosition is one that no replica has reached: what is read after it is read from the primary.
+const NewestPosition = db.NewestPosition
+
+// UpdateTogether is Update for use cases that all change the same row, which row names: those that arrive while one is
+// running become one transaction. ctx ends the wait for it.
+func (s *Store) UpdateTogether(ctx context.Context, row string, f func(*Tx) error) error {
+	return s.db.UpdateTogether(ctx, row, s.sealing(f))
+}
+
 // Analyze has the engine collect statistics of a table.
 func (s *Store) Analyze(ctx context.Context, table string) error {
 	_, err := s.db.SQL().ExecContext(ctx, "ANALYZE "+table)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/credit"
@@ -135,6 +136,19 @@ const (
 	orderInsertRowID = "orders (" + inserted + ", rowid)"
 )
 
+// Where the columns stand that a creation gets last, in its transaction.
+var (
+	orderSeq      = columnIndex(orderInsert, "seq")
+	ledgerSeq     = columnIndex(ledgerColumns, "seq")
+	ledgerBalance = columnIndex(ledgerColumns, "balance_after")
+)
+
+// columnIndex returns which column of a table a name is; into is the table with its columns.
+func columnIndex(into, name string) int {
+	_, columns, _ := strings.Cut(into, "(")
+	return slices.Index(strings.FieldsFunc(columns, func(r rune) bool { return !unicode.IsLetter(r) && r != '_' }), name)
+}
+
 // prepare makes all that does not depend on the database, before the one who writes has to wait for it.
 func (c *Creation) prepare(d *db.Dialect, tenant int64) error {
 	c.tries++
@@ -187,7 +201,7 @@ func (c *Creation) place(b *credit.AccountTotals) {
 	b.Orders++
 	b.Entries++
 	c.Order.Seq = b.Orders
-	c.row[5], c.charge[4], c.charge[7] = b.Orders, b.Entries, b.Credits
+	c.row[orderSeq], c.charge[ledgerSeq], c.charge[ledgerBalance] = b.Orders, b.Entries, b.Credits
 	c.after = nil
 	if c.After != nil {
 		c.after = c.After(Charge{Before: before, Credits: b.Credits, LowCredits: b.LowCredits})

@@ -12,6 +12,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/storetest"
@@ -227,11 +228,7 @@ func TestUnusable(t *testing.T) {
 			rawsql.Exec(t, writes, "SELECT pg_reload_conf()")
 		}
 		settings("on")
-		for deadline := time.Now().Add(10 * time.Second); touch() == nil; { // until the server has read it
-			if time.Now().After(deadline) {
-				t.Fatal("it still writes")
-			}
-		}
+		must.Eventually(t, 10*time.Second, "the server has read it", func() bool { return touch() != nil })
 		for range 20 {
 			wantUnavailable(t, "a write", touch())
 		}
@@ -239,11 +236,7 @@ func TestUnusable(t *testing.T) {
 			t.Errorf("opened: %v", err)
 		}
 		settings("off")
-		for deadline := time.Now().Add(10 * time.Second); touch() != nil; {
-			if time.Now().After(deadline) {
-				t.Fatal("it does not write again")
-			}
-		}
+		must.Eventually(t, 10*time.Second, "it writes again", func() bool { return touch() == nil })
 	})
 	t.Run("StoodStill", func(t *testing.T) {
 		err := s.Update(t.Context(), func(tx *store.Tx) error {

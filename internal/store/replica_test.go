@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -31,6 +32,11 @@ func newReplicated(t *testing.T) *replicated {
 	t.Helper()
 	cluster, target := pgtest.ClusterDatabase(t)
 	r := &replicated{Store: storetest.Open(t, target), replica: cluster.Replica(t), log: new(child.Output)}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("log:\n%s", r.log)
+		}
+	})
 	r.address = r.replica.Same(t, target)
 	must.NoError(t, r.UseReplica(r.address, replicaLag, slog.New(slog.NewTextHandler(r.log, nil))))
 	return r
@@ -39,25 +45,17 @@ func newReplicated(t *testing.T) *replicated {
 // wait waits until the replica is used, or not any more.
 func (r *replicated) wait(t *testing.T, want bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		if used, _, _, _, _ := r.ReplicaState(); used == want {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the replica is not used = %v; log:\n%s", want, r.log)
-		}
-	}
+	must.Eventually(t, time.Minute, fmt.Sprintf("the replica is used = %v", want), func() bool {
+		return r.ReplicaStatus().Used == want
+	})
 }
 
 // logged waits for words in the log.
 func logged(t *testing.T, log *child.Output, words string) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !strings.Contains(log.String(), words); {
-		if time.Now().After(deadline) {
-			t.Fatalf("%q is not in the log:\n%s", words, log)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	must.Eventually(t, time.Minute, fmt.Sprintf("%q is in the log", words), func() bool {
+		return strings.Contains(log.String(), words)
+	})
 }
 
 // add adds an account.
@@ -95,7 +93,7 @@ func TestReplica(t *testing.T) {
 	has(t, r.Queries, "Paused", true)
 	r.wait(t, false)
 	has(t, r.Lists(t.Context()), "Paused", true)
-	if _, lag, _, _, _ := r.ReplicaState(); lag <= replicaLag {
+	if lag := r.ReplicaStatus().Lag; lag <= replicaLag {
 		t.Errorf("it is not used, and its lag is %s", lag)
 	}
 	logged(t, r.log, "THE REPLICA IS BEHIND")
@@ -104,16 +102,11 @@ func TestReplica(t *testing.T) {
 	}
 	rawsql.Exec(t, r.address, "SELECT pg_wal_replay_resume()")
 	r.wait(t, true)
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		_, _, _, before, _ := r.ReplicaState()
+	must.Eventually(t, time.Minute, "a list that the replica has is read from it", func() bool {
+		before := r.ReplicaStatus().ReplicaReads
 		has(t, r.Lists(store.ReadAfter(t.Context(), written)), "Paused", true)
-		if _, _, _, n, _ := r.ReplicaState(); n > before {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("a list that the replica has is read from the primary")
-		}
-	}
+		return r.ReplicaStatus().ReplicaReads > before
+	})
 
 	// One that ends in the middle of a use case: the primary is read instead, and nobody notices.
 	lists := r.Lists(t.Context())
@@ -129,15 +122,10 @@ func TestReplica(t *testing.T) {
 
 	// One that was promoted writes a history of its own.
 	rawsql.Exec(t, r.address, "SELECT pg_promote()")
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	must.Eventually(t, time.Minute, "the replica is said to be promoted", func() bool {
 		err := r.PingReplica(t.Context())
-		if err != nil && strings.Contains(err.Error(), "promoted") {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("a promoted replica is said to be: %v", err)
-		}
-	}
+		return err != nil && strings.Contains(err.Error(), "promoted")
+	})
 	r.wait(t, false)
 	rawsql.Exec(t, r.address, "INSERT INTO accounts (id, name, locale, created_at) VALUES ('x', 'Other', 'en', 1)")
 	has(t, r.Lists(t.Context()), "Other", false)
@@ -152,7 +140,7 @@ func TestReplica_OfAnotherDatabase(t *testing.T) {
 	log := new(child.Output)
 	must.NoError(t, s.UseReplica(cluster.Replica(t).Same(t, target), replicaLag, slog.New(slog.NewTextHandler(log, nil))))
 	logged(t, log, "of another database")
-	if used, _, _, _, _ := s.ReplicaState(); used {
+	if s.ReplicaStatus().Used {
 		t.Error("it is used")
 	}
 }

@@ -173,12 +173,6 @@ func (s *Store) Update(ctx context.Context, f func(*Tx) (err error)) error {
 	return s.db.Update(ctx, s.sealing(f))
 }
 
-// UpdateTogether is Update for use cases that all change the same row, which row names: those that arrive while one is
-// running become one transaction. ctx ends the wait for it.
-func (s *Store) UpdateTogether(ctx context.Context, row string, f func(*Tx) error) error {
-	return s.db.UpdateTogether(ctx, row, s.sealing(f))
-}
-
 // sealing returns f for a transaction that has the chain of the logs.
 func (s *Store) sealing(f func(*Tx) error) func(*db.Tx) error {
 	chain := s.Chain()
@@ -222,9 +216,6 @@ func (s *Store) SnapshotTx(ctx context.Context, f func(*sql.Tx) error) error {
 // ErrReplicaURL is returned for the address of a replica that cannot be one.
 var ErrReplicaURL = db.ErrReplicaURL
 
-// NewestPosition is one that no replica has reached: what is read after it is read from the primary.
-const NewestPosition = db.NewestPosition
-
 // Position is a place in PostgreSQL's log of changes.
 type Position = db.Position
 
@@ -249,11 +240,8 @@ func (s *Store) UseReplica(target string, maxLag time.Duration, log *slog.Logger
 // order and balances are never read this way.
 func (s *Store) Lists(ctx context.Context) Queries { return Queries{s.db.Lists(ctx)} }
 
-// ReplicaState tells of the replica: whether it is used, how far it may be behind at most, and how many lists were read
-// from the primary and from the replica; ok is false where there is none.
-func (s *Store) ReplicaState() (used bool, lag time.Duration, primary, replica int64, ok bool) {
-	return s.db.ReplicaState()
-}
+// ReplicaStatus tells of the replica; nil where there is none.
+func (s *Store) ReplicaStatus() *db.ReplicaStatus { return s.db.ReplicaStatus() }
 
 // PingReplica returns why the replica is not used; nil: it is.
 func (s *Store) PingReplica(ctx context.Context) error { return s.db.PingReplica(ctx) }

@@ -1,19 +1,15 @@
 package e2e_test
 
 import (
-	"flag"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/assayhq/assay/api/apitest"
+	"github.com/assayhq/assay/internal/testkit/expect"
 	"github.com/assayhq/assay/internal/testkit/program"
 )
-
-var updateAnswers = flag.Bool("update", false, "rewrite testdata/answers from the answers of the program on SQLite")
 
 // answersFolder has one golden file for each chapter, the same for both database engines.
 const answersFolder = "testdata/answers"
@@ -26,12 +22,10 @@ var unrecorded = []string{
 
 // TestAnswers drives every operation of the program in a fixed order and compares all answers, byte for byte, with the
 // golden files: the integration API, the desk API, webhook deliveries, commands, certificates and photos. Only what
-// differs in every run, such as ids and times, is replaced by placeholders. After an intended change rewrite the files
-// with `go test -tags nodynamic ./test/e2e -run TestAnswers -update` and read the diff.
+// differs in every run, such as ids and times, is replaced by placeholders.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, settings program.Settings) {
-		onSQLite := settings["database"] == ""
 		r := newRecorder(t, settings)
 		r.recordCommands()
 		r.recordCatalog()
@@ -51,12 +45,6 @@ func TestAnswers(t *testing.T) {
 
 		r.checkCoverage(r.integration)
 		r.checkCoverage(r.desk)
-		if *updateAnswers {
-			if onSQLite {
-				r.write()
-			}
-			return
-		}
 		r.compare()
 	})
 }
@@ -74,17 +62,11 @@ func (r *recorder) checkCoverage(v *apitest.Validator) {
 	}
 }
 
-func (r *recorder) write() {
-	r.t.Helper()
-	for name, c := range r.chapters {
-		if err := os.WriteFile(goldenFile(name), []byte(c.text.String()), 0o600); err != nil {
-			r.t.Fatal(err)
-		}
-	}
-}
-
 func (r *recorder) compare() {
 	r.t.Helper()
+	for _, name := range slices.Sorted(maps.Keys(r.chapters)) {
+		expect.Golden(r.t, goldenFile(name), r.chapters[name].text.String())
+	}
 	files, err := filepath.Glob(goldenFile("*"))
 	if err != nil {
 		r.t.Fatal(err)
@@ -92,35 +74,8 @@ func (r *recorder) compare() {
 	if len(files) != len(r.chapters) {
 		r.t.Errorf("there are %d golden files and %d chapters", len(files), len(r.chapters))
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.chapters)) {
-		golden, err := os.ReadFile(goldenFile(name))
-		if err != nil {
-			r.t.Fatal(err)
-		}
-		if got := r.chapters[name].text.String(); got != string(golden) {
-			r.t.Errorf("%s: %s", goldenFile(name), firstDifference(string(golden), got))
-		}
-	}
 }
 
 func goldenFile(chapter string) string {
 	return filepath.Join(answersFolder, chapter+".golden")
-}
-
-// firstDifference shows the first exchange that differs, as recorded before and now.
-func firstDifference(golden, got string) string {
-	before, now := strings.SplitAfter(golden, "\n"+separator), strings.SplitAfter(got, "\n"+separator)
-	for i := range max(len(before), len(now)) {
-		var want, have string
-		if i < len(before) {
-			want = before[i]
-		}
-		if i < len(now) {
-			have = now[i]
-		}
-		if want != have {
-			return "the first difference; want\n" + want + "\ngot\n" + have
-		}
-	}
-	return "no difference"
 }

@@ -185,7 +185,7 @@ func (r *recorder) recordCommands() {
 	r.admin = c.staff("Ada", "admin")
 	c.command("check")
 
-	eventually(r.t, 30*time.Second, "the imported catalog is served", func() bool {
+	must.Eventually(r.t, 30*time.Second, "the imported catalog is served", func() bool {
 		path := prefix + "/catalog/categories?brand_code=fabrikam"
 		return r.site.get(r.t, r.test.token, path).StatusCode == http.StatusOK
 	})

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/program"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 )
@@ -28,7 +29,7 @@ func TestFirstStartsAtOnce(t *testing.T) {
 			want[1] = want[0]
 		}
 		says := func(i int, what string) bool { return strings.Contains(both[i].Stderr(), what) }
-		eventually(t, time.Minute, "both have said how it ended", func() bool {
+		must.Eventually(t, time.Minute, "both have said how it ended", func() bool {
 			return says(0, want[0]) && says(1, want[1]) || says(0, want[1]) && says(1, want[0])
 		})
 	})
@@ -61,7 +62,7 @@ func TestRestoreKilledWhileReading(t *testing.T) {
 		place := program.New(t, settings)
 		restoring := place.Begin(t, "restore", slow)
 		marker := filepath.Join(settings["data"], "restore.unfinished")
-		eventually(t, time.Minute, "the restore has begun", func() bool {
+		must.Eventually(t, time.Minute, "the restore has begun", func() bool {
 			_, err := os.Stat(marker)
 			return err == nil
 		})

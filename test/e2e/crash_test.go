@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/client"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/program"
 )
 
@@ -98,7 +99,9 @@ func (s *shopping) count() int64 { return s.orders.Load() }
 // await waits until the number of orders was acknowledged.
 func (s *shopping) await(t *testing.T, orders int64) {
 	t.Helper()
-	eventually(t, time.Minute, fmt.Sprintf("%d orders are created", orders), func() bool { return s.count() >= orders })
+	must.Eventually(t, time.Minute, fmt.Sprintf("%d orders are created", orders), func() bool {
+		return s.count() >= orders
+	})
 }
 
 // stop ends the clients after their last response, and adds the acknowledged orders.

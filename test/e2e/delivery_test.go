@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/client"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/program"
 )
 
@@ -48,7 +49,7 @@ func TestShutdown_Delivery(t *testing.T) {
 			}
 			close(stopped)
 		}()
-		eventually(t, 2*time.Second, "new connections are refused", func() bool { return refused(s.HTTP) })
+		must.Eventually(t, 2*time.Second, "new connections are refused", func() bool { return refused(s.HTTP) })
 		close(inbox.pause)
 		if err := <-stopped; err != nil {
 			t.Error(err)

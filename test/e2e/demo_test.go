@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/client"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/program"
 )
 
@@ -27,7 +28,9 @@ func TestDemo(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, settings program.Settings) {
 		first := start(t, settings, "--demo=empty")
-		eventually(t, 5*time.Second, "the demo is printed", func() bool { return strings.Contains(first.Stdout(), "curl") })
+		must.Eventually(t, 5*time.Second, "the demo is printed", func() bool {
+			return strings.Contains(first.Stdout(), "curl")
+		})
 		printed := first.Stdout()
 		keys := map[string]key{}
 		for _, match := range secretPattern.FindAllStringSubmatch(printed, -1) {
@@ -103,7 +106,7 @@ func TestDemo_Alive(t *testing.T) {
 		{"serve --demo", "demo.txt", 500},
 	} {
 		making := installation.Begin(t, strings.Fields(moment.command)...)
-		eventually(t, 2*time.Minute, moment.command, func() bool {
+		must.Eventually(t, 2*time.Minute, moment.command, func() bool {
 			_, err := os.Stat(in(moment.file))
 			return err == nil && photosIn(in("media")) >= moment.photos || strings.Contains(making.Stderr(), "listening")
 		})
@@ -188,7 +191,7 @@ func TestDemo_NotEmpty(t *testing.T) {
 func TestDemo_TLSOnly(t *testing.T) {
 	t.Parallel()
 	s := start(t, program.Settings{"listen": ""}, "--demo=empty")
-	eventually(t, 5*time.Second, "the demo is printed", func() bool { return strings.Contains(s.Stdout(), "curl") })
+	must.Eventually(t, 5*time.Second, "the demo is printed", func() bool { return strings.Contains(s.Stdout(), "curl") })
 	runCurlLine(t, s.Stdout())
 }
 
@@ -231,13 +234,13 @@ func TestDemoAfterKill(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := start(t, settings, "--demo=empty")
-			eventually(t, 5*time.Second, "the demo is printed", func() bool { return strings.Contains(s.Stdout(), "curl") })
+			must.Eventually(t, 5*time.Second, "the demo is printed", func() bool { return strings.Contains(s.Stdout(), "curl") })
 			printed := s.Stdout()
 			if len(secretPattern.FindAllString(printed, -1)) < 2 || len(passwordPattern.FindAllString(printed, -1)) != 3 ||
 				!strings.Contains(printed, "owner-2@demo.example") {
 				t.Errorf("not everything is in:\n%s", printed)
 			}
-			eventually(t, 5*time.Second, "the file is gone", func() bool {
+			must.Eventually(t, 5*time.Second, "the file is gone", func() bool {
 				_, err := os.Stat(path)
 				return err != nil
 			})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/client"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/program"
 )
 
@@ -143,7 +144,7 @@ func TestListen(t *testing.T) {
 	})
 	listen := func() *program.Command {
 		l := dev.Begin(t, "listen", "--forward-to", receiver.URL, "--events", "order-outcome")
-		eventually(t, time.Minute, "it listens", func() bool { return strings.Contains(l.Stderr(), "signed with ") })
+		must.Eventually(t, time.Minute, "it listens", func() bool { return strings.Contains(l.Stderr(), "signed with ") })
 		_, printed, _ := strings.Cut(l.Stderr(), "signed with ")
 		printed = strings.TrimSpace(printed[:64])
 		secret.Store(&printed)
@@ -182,7 +183,7 @@ func TestListen(t *testing.T) {
 	want(order())
 	away.Store(true)
 	first := order()
-	eventually(t, time.Minute, "it tries again", func() bool { return strings.Contains(l.Stderr(), "trying again") })
+	must.Eventually(t, time.Minute, "it tries again", func() bool { return strings.Contains(l.Stderr(), "trying again") })
 	away.Store(false)
 	want(first)
 	l.Kill(t)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/program"
 	"github.com/assayhq/assay/internal/testkit/uitest"
 )
@@ -15,7 +16,7 @@ import (
 func TestPages(t *testing.T) {
 	t.Parallel()
 	s := start(t, program.Settings{"secret-key": secretKey}, "--demo=empty")
-	eventually(t, 5*time.Second, "the demo is printed", func() bool { return strings.Contains(s.Stdout(), "curl") })
+	must.Eventually(t, 5*time.Second, "the demo is printed", func() bool { return strings.Contains(s.Stdout(), "curl") })
 	passwords := passwordPattern.FindAllStringSubmatch(s.Stdout(), -1) // owner, reviewer, administrator
 	policy := func(paths ...string) {
 		t.Helper()

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/program"
 )
 
@@ -32,7 +33,7 @@ func TestRevocation(t *testing.T) {
 				s.get(t, a.Test.Key, prefix+"/balance")
 			}
 		}
-		eventually(t, time.Second, "the revoked key is refused", func() bool {
+		must.Eventually(t, time.Second, "the revoked key is refused", func() bool {
 			return s.get(t, a.Test.Key, prefix+"/balance").StatusCode == http.StatusUnauthorized
 		})
 		s.get(t, a.Test.Key, prefix+"/balance").wantFailure(t, http.StatusUnauthorized, "unauthorized")
@@ -70,7 +71,7 @@ func importContoso(t *testing.T, s *site, a *account, name string) {
 		t.Fatal(err)
 	}
 	s.CLI(t, new(any), "catalog", "import", changed)
-	eventually(t, time.Second, "the new catalog is served", func() bool {
+	must.Eventually(t, time.Second, "the new catalog is served", func() bool {
 		return strings.Contains(string(s.get(t, a.Test.Key, brands).body), name)
 	})
 }

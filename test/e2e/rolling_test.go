@@ -17,6 +17,7 @@ import (
 
 	"github.com/assayhq/assay/client"
 	"github.com/assayhq/assay/internal/testkit/child"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
 	"github.com/assayhq/assay/internal/testkit/program"
@@ -52,7 +53,7 @@ func TestRollingRestart(t *testing.T) {
 			t.Errorf("node %d ended with exit code %d", i, code)
 		}
 		cluster.start(t, i)
-		eventually(t, time.Minute, "the proxy uses the node again", func() bool {
+		must.Eventually(t, time.Minute, "the proxy uses the node again", func() bool {
 			return strings.Contains(string(cluster.nodes[i].ops(t, "/metrics").body), `route="POST /v1/integrations/orders"`)
 		})
 	}
@@ -128,7 +129,7 @@ func startCaddy(t *testing.T, caddy string, n *nodes) string {
 	cmd.Env = append(os.Environ(), "ASSAY_SITE="+site, "ASSAY_NODES="+strings.Join(hosts, " "),
 		"ASSAY_OPS_PORT="+strconv.Itoa(n.ops), "HOME="+folder, "XDG_DATA_HOME="+folder, "XDG_CONFIG_HOME="+folder)
 	child.Run(t, cmd)
-	eventually(t, time.Minute, "the proxy answers", func() bool {
+	must.Eventually(t, time.Minute, "the proxy answers", func() bool {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, site+prefix+"/openapi.json", http.NoBody)
 		if err != nil {
 			t.Fatal(err)
@@ -218,7 +219,7 @@ func (s *buyers) round(c *client.Client) error {
 func (s *buyers) wait(t *testing.T, rounds int64) {
 	t.Helper()
 	goal := s.rounds.Load() + rounds
-	eventually(t, 2*time.Minute, "the customers have ordered", func() bool { return s.rounds.Load() >= goal })
+	must.Eventually(t, 2*time.Minute, "the customers have ordered", func() bool { return s.rounds.Load() >= goal })
 }
 
 // stop waits until the customers have ended and returns the orders that were acknowledged.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/client"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
 	"github.com/assayhq/assay/internal/testkit/program"
 	"github.com/assayhq/assay/internal/testkit/s3test"
@@ -98,7 +99,7 @@ func TestS3_Outage(t *testing.T) {
 	}
 
 	server.Restart(t)
-	eventually(t, 10*time.Second, "readyz tells that all is well", func() bool {
+	must.Eventually(t, 10*time.Second, "readyz tells that all is well", func() bool {
 		return s.ops(t, "/readyz").StatusCode == http.StatusOK
 	})
 	upload(t, c, 1)

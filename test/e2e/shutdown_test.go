@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"github.com/assayhq/assay/internal/testkit/must"
 )
 
 const (
@@ -99,7 +101,9 @@ func TestShutdown(t *testing.T) {
 				}
 				close(stopped)
 			}()
-			eventually(t, 2*time.Second, "new connections are refused", func() bool { return refused(s.HTTP) && refused(s.TLS) })
+			must.Eventually(t, 2*time.Second, "new connections are refused", func() bool {
+				return refused(s.HTTP) && refused(s.TLS)
+			})
 			got := running.finish(t)
 			if got.err != nil || got.status != http.StatusCreated {
 				t.Errorf("the running upload: status %d, %v\n%s", got.status, got.err, got.body)

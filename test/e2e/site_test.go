@@ -17,6 +17,7 @@ import (
 
 	"github.com/assayhq/assay/api/apitest"
 	"github.com/assayhq/assay/client"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
 	"github.com/assayhq/assay/internal/testkit/program"
 )
@@ -165,7 +166,7 @@ func (s *site) open(t *testing.T) *account {
 	s.CLI(t, &a.Live, keyArguments(a.Name, "live")...)
 	s.CLI(t, new(any), "credits", "grant", "--account", a.Name, "--env", "live", "--amount", strconv.Itoa(liveCredits),
 		"--note", "to start with")
-	eventually(t, time.Second, "the imported catalog is served", func() bool {
+	must.Eventually(t, time.Second, "the imported catalog is served", func() bool {
 		return s.get(t, a.Test.Key, prefix+"/catalog/categories?brand_code=contoso").StatusCode == http.StatusOK
 	})
 	return a
@@ -213,21 +214,6 @@ func (s *site) ops(t *testing.T, path string) *answer {
 		t.Fatal(err)
 	}
 	return send(t, http.DefaultClient, request)
-}
-
-// eventually waits until the condition holds, and fails the test after the given time. What counts is when a check
-// starts: on a busy machine its result may arrive long after.
-func eventually(t *testing.T, within time.Duration, what string, condition func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(within); ; time.Sleep(10 * time.Millisecond) {
-		began := time.Now()
-		if condition() {
-			return
-		}
-		if began.After(deadline) {
-			t.Fatalf("not within %s: %s", within, what)
-		}
-	}
 }
 
 // lines returns the lines of a text without its empty ones.

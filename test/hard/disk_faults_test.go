@@ -178,10 +178,10 @@ func (s *site) sufferDisk(t *testing.T, f *diskFault, server *program.Process, d
 		return
 	}
 	if f.stops {
-		await(t, "requests are refused", func() bool { return s.answers.of("503") >= refused+5 })
+		must.Eventually(t, 2*time.Minute, "requests are refused", func() bool { return s.answers.of("503") >= refused+5 })
 		s.balance(t, s.live) // reads go on
 		if f.unready {
-			await(t, "the server says that it is not ready", func() bool {
+			must.Eventually(t, 2*time.Minute, "the server says that it is not ready", func() bool {
 				return ready(t, server) == http.StatusServiceUnavailable
 			})
 		}
@@ -193,20 +193,10 @@ func (s *site) sufferDisk(t *testing.T, f *diskFault, server *program.Process, d
 	end()
 	ended := time.Now()
 	s.awaitOrders(t, 1)
-	await(t, "the server is ready", func() bool { return ready(t, server) == http.StatusOK })
+	must.Eventually(t, 2*time.Minute, "the server is ready", func() bool { return ready(t, server) == http.StatusOK })
 	back := time.Since(ended)
 	figure(t, "Disks, "+f.name, fmt.Sprintf("%.0f s", lasted.Seconds()), fmt.Sprintf("%d requests refused with 503, none "+
 		"failed otherwise; service back by itself %.1f s after its end", s.answers.of("503")-refused, back.Seconds()))
-}
-
-// await waits for a condition.
-func await(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !condition(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within two minutes: %s", what)
-		}
-	}
 }
 
 // ready returns the status of /readyz, or 0 without an answer.
@@ -235,9 +225,9 @@ func TestDisksReadOnly(t *testing.T) {
 	must.NoError(t, command("mount", "-o", "remount,abort", disk.dir))
 	server.Signal(t, syscall.SIGCONT)
 	refused := s.answers.of("503")
-	await(t, "requests are refused", func() bool { return s.answers.of("503") >= refused+5 })
+	must.Eventually(t, 2*time.Minute, "requests are refused", func() bool { return s.answers.of("503") >= refused+5 })
 	s.balance(t, s.live)
-	await(t, "the server says that it is not ready", func() bool {
+	must.Eventually(t, 2*time.Minute, "the server says that it is not ready", func() bool {
 		return ready(t, server) == http.StatusServiceUnavailable
 	})
 	server.Kill(t)

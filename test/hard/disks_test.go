@@ -125,5 +125,7 @@ func (b *books) clone() *books {
 func (s *site) awaitOrders(t *testing.T, more int) {
 	t.Helper()
 	enough := s.books.acknowledged() + more
-	await(t, fmt.Sprintf("%d orders are created", more), func() bool { return s.books.acknowledged() >= enough })
+	must.Eventually(t, 2*time.Minute, fmt.Sprintf("%d orders are created", more), func() bool {
+		return s.books.acknowledged() >= enough
+	})
 }

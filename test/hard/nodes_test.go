@@ -81,7 +81,7 @@ func nodeFaults() []fault {
 // startAgain starts PostgreSQL after a kill: what is left of the old server has to end first.
 func startAgain(t *testing.T, c *cluster) {
 	t.Helper()
-	await(t, "PostgreSQL starts again", func() bool { return c.database.Start() == nil })
+	must.Eventually(t, 2*time.Minute, "PostgreSQL starts again", func() bool { return c.database.Start() == nil })
 }
 
 func readOnly(t *testing.T, c *cluster, state string) {

@@ -74,7 +74,7 @@ func (f *fleet) replace(t *testing.T, i int, binary string) {
 	f.mu.Lock()
 	f.nodes[i] = n
 	f.mu.Unlock()
-	eventually(t, "the proxy uses the node", func() bool {
+	must.Eventually(t, 2*time.Minute, "the proxy uses the node", func() bool {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		return n.ready
@@ -101,7 +101,7 @@ func (f *fleet) proxy(t *testing.T) string {
 		close(stop)
 		watching.Wait()
 	})
-	eventually(t, "the proxy uses all nodes", func() bool {
+	must.Eventually(t, 2*time.Minute, "the proxy uses all nodes", func() bool {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		for _, n := range f.nodes {

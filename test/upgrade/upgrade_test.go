@@ -149,7 +149,7 @@ func (r *receiver) ServeHTTP(_ http.ResponseWriter, q *http.Request) {
 // await waits for the events of all orders.
 func (r *receiver) await(t *testing.T, orders []string) {
 	t.Helper()
-	eventually(t, "the event of every order has arrived", func() bool {
+	must.Eventually(t, 2*time.Minute, "the event of every order has arrived", func() bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		for _, id := range orders {
@@ -226,20 +226,13 @@ func (l *load) round() error {
 func (l *load) wait(t *testing.T) {
 	t.Helper()
 	goal := l.rounds.Load() + 20
-	eventually(t, "the customers have ordered", func() bool { return l.rounds.Load() >= goal || t.Failed() })
+	must.Eventually(t, 2*time.Minute, "the customers have ordered", func() bool {
+		return l.rounds.Load() >= goal || t.Failed()
+	})
 }
 
 func (l *load) stop() []string {
 	l.cancel()
 	l.running.Wait()
 	return l.orders
-}
-
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("it takes too long: %s", what)
-		}
-	}
 }

@@ -1,9 +1,6 @@
 package integration_test
 
 import (
-	"bytes"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,29 +9,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/assayhq/assay/internal/testkit/expect"
 	"github.com/assayhq/assay/internal/testkit/integrationtest"
 )
-
-// golden compares text with a file in testdata, or writes the file when ASSAY_UPDATE_GOLDEN is set.
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if os.Getenv("ASSAY_UPDATE_GOLDEN") != "" {
-		if err := os.MkdirAll("testdata", 0o750); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, append(slices.Clone(got), '\n'), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := bytes.TrimSpace(got), bytes.TrimSpace(want); !bytes.Equal(got, want) {
-		t.Errorf("%s differs:\n got %s\nwant %s", file, got, want)
-	}
-}
 
 var anyUUID = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 
@@ -141,7 +118,8 @@ func TestEnvelope_Golden(t *testing.T) {
 			{name: "RateLimited", r: c.Get(t, "/webhooks")},
 		} {
 			t.Run(refusal.name, func(t *testing.T) {
-				golden(t, "error_"+refusal.name+".json", anyUUID.ReplaceAll(refusal.r.Body, []byte("REQUEST_ID")))
+				got := anyUUID.ReplaceAllString(string(refusal.r.Body), "REQUEST_ID") + "\n"
+				expect.Golden(t, "testdata/error_"+refusal.name+".json", got)
 			})
 		}
 	})

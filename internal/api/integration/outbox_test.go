@@ -10,6 +10,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/testkit/expect"
 	"github.com/assayhq/assay/internal/testkit/integrationtest"
 )
 
@@ -59,9 +60,9 @@ func TestOutbox_Golden(t *testing.T) {
 				}
 				body := sent[0].Body
 				o := w.Order(t, id)
-				golden(t, "delivery_"+payload.name+".json", []byte(strings.NewReplacer(
+				expect.Golden(t, "testdata/delivery_"+payload.name+".json", strings.NewReplacer(
 					id, "ORDER_ID", sent[0].ID, "DELIVERY_ID", o.Number, "ORDER_NUMBER", "/certificates/"+
-						o.CertificateID, "/certificates/CERTIFICATE_ID").Replace(body)))
+						o.CertificateID, "/certificates/CERTIFICATE_ID").Replace(body)+"\n")
 
 				// The payload holds the detail of the order, as it was at the moment of the event.
 				var fields, detail map[string]any

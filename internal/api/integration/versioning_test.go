@@ -8,6 +8,7 @@ import (
 
 	"github.com/assayhq/assay/api"
 	"github.com/assayhq/assay/api/spec"
+	"github.com/assayhq/assay/internal/testkit/expect"
 )
 
 // surface lists what clients of version 1 may rely on: operations, parameters, answers, codes, properties and values.
@@ -76,18 +77,6 @@ func TestVersioning(t *testing.T) {
 		}
 	})
 	t.Run("EverythingIsPromised", func(t *testing.T) {
-		promised, err := os.ReadFile(file)
-		if err != nil && os.Getenv("ASSAY_UPDATE_GOLDEN") == "" {
-			t.Fatal(err)
-		}
-		if os.Getenv("ASSAY_UPDATE_GOLDEN") != "" {
-			if err := os.WriteFile(file, []byte(strings.Join(now, "\n")+"\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			return
-		}
-		if got := strings.Join(now, "\n"); got != strings.TrimSpace(string(promised)) {
-			t.Errorf("the surface has grown: add it to %s with ASSAY_UPDATE_GOLDEN=1", file)
-		}
+		expect.Golden(t, file, strings.Join(now, "\n")+"\n")
 	})
 }

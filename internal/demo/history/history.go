@@ -42,7 +42,7 @@ type Demo struct {
 
 // past is the history in the making.
 type past struct {
-	context context.Context //nolint:containedctx // of one run of Write
+	context context.Context // of one run of Write
 	tell    func(days int64)
 	service *service.Service
 	store   *store.Store

@@ -7,7 +7,6 @@
 package catalog
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
 	"strings"
@@ -125,13 +124,6 @@ func (r *Reason) For(category string) bool {
 type Phrase struct {
 	Code string
 	Text text.Text
-}
-
-// Equal reports whether two documents are equal.
-func (d *Document) Equal(other *Document) bool {
-	a, errA := d.JSON()
-	b, errB := other.JSON()
-	return errA == nil && errB == nil && bytes.Equal(a, b)
 }
 
 // IndexNames returns what photo indexes are called, by code: of several names, for several contexts, the first.

@@ -145,16 +145,6 @@ func TestReasonCategories(t *testing.T) {
 	}
 }
 
-func TestEqual(t *testing.T) {
-	doc := parse(t, example(t))
-	if !doc.Equal(parse(t, strings.ReplaceAll(example(t), "  - code", "\n\n  - code"))) {
-		t.Error("documents that differ in layout only are not equal")
-	}
-	if doc.Equal(parse(t, edited(t, "price: 4\n", "price: 5\n"))) {
-		t.Error("documents with different prices are equal")
-	}
-}
-
 // roundTrip checks that a document is unchanged by exporting and parsing it.
 func roundTrip(t testing.TB, doc *Document) {
 	t.Helper()

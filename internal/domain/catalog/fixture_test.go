@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -70,4 +71,11 @@ func wantProblems(t testing.TB, err error, want ...string) {
 			t.Errorf("problem %d:\n got %s: %s\nwant %s", i, got, p.Message, want[i])
 		}
 	}
+}
+
+// Equal reports whether two documents are equal.
+func (d *Document) Equal(other *Document) bool {
+	a, errA := d.JSON()
+	b, errB := other.JSON()
+	return errA == nil && errB == nil && bytes.Equal(a, b)
 }

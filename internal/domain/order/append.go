@@ -65,7 +65,7 @@ func (p *PhotoToResubmit) append(b []byte) []byte {
 	return append(b, '}')
 }
 
-// AppendItem appends Item.
+// AppendItem appends the order as the integration API lists it.
 func (o *Order) AppendItem(b []byte) []byte {
 	b = append(append(b, `{"id":"`...), o.ID...)
 	b = appendString(append(b, `","external_id":`...), o.ExternalID)

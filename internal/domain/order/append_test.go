@@ -81,7 +81,19 @@ func TestAppendItem(t *testing.T) {
 			{ID: "id", Number: "AS-1", ExternalID: externalID, Status: order.Queued, DueAt: &at, UpdatedAt: at},
 			{ID: "id", Number: "AS-1", ExternalID: externalID, Status: order.Completed, Outcome: order.Fake, UpdatedAt: at},
 		} {
-			if got, want := string(o.AppendItem(nil)), answer(t, o.Item()); got != want {
+			item := struct {
+				ID          string           `json:"id"`
+				ExternalID  *string          `json:"external_id"`
+				OrderNumber string           `json:"order_number"`
+				Status      order.Status     `json:"status"`
+				Outcome     *order.Outcome   `json:"outcome"`
+				DueDate     *order.Timestamp `json:"due_date"`
+				UpdatedAt   *order.Timestamp `json:"updated_at"`
+			}{o.ID, o.ExternalID, o.Number, o.Status, nil, order.At(o.DueAt), order.At(&o.UpdatedAt)}
+			if o.Outcome != "" {
+				item.Outcome = &o.Outcome
+			}
+			if got, want := string(o.AppendItem(nil)), answer(t, item); got != want {
 				t.Errorf("got %s, want %s", got, want)
 			}
 		}

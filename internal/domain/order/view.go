@@ -39,30 +39,18 @@ func (n Nullable) MarshalJSON() ([]byte, error) {
 	return json.Marshal(*n.Value)
 }
 
-// Receipt is an order in brief: the answer to a creation and, with outcome and last update, an item of a list.
+// Receipt is an order in brief: the answer to a creation.
 type Receipt struct {
 	ID          string     `json:"id"`
 	ExternalID  *string    `json:"external_id"`
 	OrderNumber *string    `json:"order_number"`
 	Status      Status     `json:"status"`
-	Outcome     Nullable   `json:"outcome,omitzero"`
 	DueDate     *Timestamp `json:"due_date"`
-	UpdatedAt   *Timestamp `json:"updated_at,omitzero"`
 }
 
 // Receipt returns what the creator of the order is told.
 func (o *Order) Receipt() Receipt {
 	return Receipt{ID: o.ID, ExternalID: o.ExternalID, OrderNumber: &o.Number, Status: o.Status, DueDate: At(o.DueAt)}
-}
-
-// Item returns the order as the integration API lists it.
-func (o *Order) Item() Receipt {
-	r := o.Receipt()
-	r.UpdatedAt, r.Outcome.Present = At(&o.UpdatedAt), true
-	if o.Outcome != "" {
-		r.Outcome.Value = new(string(o.Outcome))
-	}
-	return r
 }
 
 // ClassificationView is the customer's form of a classification.

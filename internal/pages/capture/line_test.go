@@ -81,11 +81,9 @@ func (w *world) photos(t *testing.T, path string) (keys []string) {
 // awaitPhotos waits until the service has so many photos of a link.
 func (w *world) awaitPhotos(t *testing.T, path string, n int) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); len(w.photos(t, path)) != n; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("the service has %d photos, not %d", len(w.photos(t, path)), n)
-		}
-	}
+	must.Eventually(t, 20*time.Second, fmt.Sprintf("the service has %d photos", n), func() bool {
+		return len(w.photos(t, path)) == n
+	})
 }
 
 // seller is somebody with a phone at the page of a link.
@@ -245,7 +243,7 @@ func TestSlowLine(t *testing.T) {
 		_, err = fmt.Fprintf(conn, "PUT %s HTTP/1.1\r\nHost: shop\r\nContent-Length: %d\r\n\r\n%s", target, len(photo),
 			photo[:len(photo)/2])
 		must.NoError(t, err)
-		then(conn.(*net.TCPConn)) //nolint:forcetypeassert // of this network
+		then(conn.(*net.TCPConn)) // of this network
 		var answer bytes.Buffer
 		must.NoError(t, conn.SetReadDeadline(time.Now().Add(20*time.Second)))
 		_, _ = answer.ReadFrom(conn) // the server ends the connection, or stops at the first line

@@ -13,6 +13,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/pause"
 )
 
 const (
@@ -123,10 +124,7 @@ func (f *feed) seen(counts map[order.Status]int64, changed bool) {
 	f.counts = counts
 	f.version++
 	for c := range f.pages {
-		select {
-		case c <- struct{}{}:
-		default: // it has not taken the last signal yet
-		}
+		pause.Signal(c)
 	}
 }
 
@@ -141,12 +139,7 @@ func (f *feed) changed() {
 // Changed makes open pages look for changes at once: orders have moved through another node.
 func (d *Desk) Changed() { d.feed.lookNow() }
 
-func (f *feed) lookNow() {
-	select {
-	case f.nudge <- struct{}{}:
-	default:
-	}
-}
+func (f *feed) lookNow() { pause.Signal(f.nudge) }
 
 // last returns the numbers that were seen last; nil when nobody has looked for a while.
 func (f *feed) last() map[order.Status]int64 {
@@ -212,13 +205,13 @@ func (d *Desk) streamEvents(w http.ResponseWriter, r *http.Request, who *visitor
 			return nil
 		case <-heartbeat.C:
 			if _, err := d.guard.Look(r); err != nil || !hello() {
-				return nil //nolint:nilerr // the browser reconnects and gets the events then
+				return nil // the browser reconnects and gets the events then
 			}
 		case <-signal:
 			version, counts := d.feed.state()
 			data, err := json.Marshal(counts)
 			if err != nil || !send("id: %d\nevent: changed\ndata: %s\n\n", version, data) {
-				return nil //nolint:nilerr // the reader is gone
+				return nil // the reader is gone
 			}
 		}
 	}

@@ -249,6 +249,7 @@ func TestHandler(t *testing.T) {
 		}
 	})
 	t.Run("ContentTypes", func(t *testing.T) {
+		const htmlType = "text/html; charset=utf-8"
 		for path, want := range map[string]string{
 			"/docs": htmlType, "/docs/": htmlType, "/docs/desk": htmlType, "/docs/reference/orders": htmlType,
 			"/docs/openapi.json": jsonType, "/docs/openapi.yaml": yamlType, "/docs/desk.json": jsonType,
@@ -466,4 +467,18 @@ func TestGuideBodies(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Codes are the error codes that the APIs document, sorted.
+func Codes() []string {
+	var out []string
+	for _, d := range []*spec.Document{api.Integration(), api.Desk()} {
+		for _, op := range d.Operations {
+			for _, r := range op.Responses {
+				out = append(out, r.Codes()...)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) })
+	return slices.Compact(out)
 }

@@ -5,7 +5,6 @@ import (
 	"embed"
 	"fmt"
 	"html/template"
-	"slices"
 	"strings"
 
 	"github.com/assayhq/assay/api"
@@ -238,18 +237,4 @@ func (d *Docs) words(l text.Locale) template.FuncMap {
 			return template.HTML(tabbed(d.t(l, "docs.language"), s.ID, tabs)), nil //nolint:gosec // escapes
 		},
 	}
-}
-
-// Codes are the error codes that the APIs document, sorted.
-func Codes() []string {
-	var out []string
-	for _, d := range []*spec.Document{api.Integration(), api.Desk()} {
-		for _, op := range d.Operations {
-			for _, r := range op.Responses {
-				out = append(out, r.Codes()...)
-			}
-		}
-	}
-	slices.SortFunc(out, func(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) })
-	return slices.Compact(out)
 }

@@ -32,7 +32,6 @@ func newResource(contentType string, body []byte) resource {
 }
 
 const (
-	htmlType     = "text/html; charset=utf-8"
 	jsonType     = "application/json"
 	yamlType     = "application/yaml"
 	markdownType = "text/markdown; charset=utf-8"

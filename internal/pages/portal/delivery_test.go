@@ -30,18 +30,11 @@ func send(t *testing.T, w *world, v *pagetest.Visitor, address string, oauth *se
 	must.NoError(t, err)
 	id, err := w.Service.SendTestEvent(t.Context(), owner, e.ID, webhook.OrderOutcome)
 	must.NoError(t, err)
-	deadline := time.Now().Add(20 * time.Second)
-	for {
+	must.Eventually(t, 20*time.Second, "an attempt is recorded", func() bool {
 		_, attempts, err := w.Service.Delivery(t.Context(), owner, id)
 		must.NoError(t, err)
-		if len(attempts) > 0 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("no attempt was recorded")
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+		return len(attempts) > 0
+	})
 	path = "/portal/test/deliveries/" + id
 	return path, html.UnescapeString(v.Get(path).Want(t, http.StatusOK).Body)
 }

@@ -21,21 +21,10 @@ func TestReplica_OwnWrites(t *testing.T) {
 	w := pagetest.On(t, target)
 	replica := cluster.Replica(t).Same(t, target)
 	must.NoError(t, w.Store.UseReplica(replica, time.Minute, slog.New(slog.DiscardHandler)))
-	until := func(f func() bool) {
-		t.Helper()
-		for deadline := time.Now().Add(time.Minute); !f(); time.Sleep(10 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatal("it does not happen")
-			}
-		}
-	}
-	until(func() bool {
-		used, _, _, _, _ := w.Store.ReplicaState()
-		return used
-	})
+	must.Eventually(t, time.Minute, "the replica is used", func() bool { return w.Store.ReplicaStatus().Used })
 	writer, other := w.AsUser(t, w.Developer), w.AsUser(t, w.Viewer)
 	rawsql.Exec(t, replica, "SELECT pg_wal_replay_pause()")
-	until(func() bool {
+	must.Eventually(t, time.Minute, "the replica stands still", func() bool {
 		return rawsql.Rows(t, replica, "SELECT pg_get_wal_replay_pause_state()")[0][0] == "paused"
 	})
 	writer.Post("/portal/keys", "name", "Checkout", "environment", "test", "scopes", "orders:read").
@@ -43,11 +32,13 @@ func TestReplica_OwnWrites(t *testing.T) {
 	writer.Get("/portal/keys").Want(t, http.StatusOK, "Checkout")
 	other.Get("/portal/keys").Want(t, http.StatusOK).Lacks(t, "Checkout")
 	rawsql.Exec(t, replica, "SELECT pg_wal_replay_resume()")
-	until(func() bool { return strings.Contains(other.Get("/portal/keys").Body, "Checkout") })
-	until(func() bool { // the replica has what was written, so that the writer's pages are read from it, too
-		_, _, _, before, _ := w.Store.ReplicaState()
+	must.Eventually(t, time.Minute, "others see the key", func() bool {
+		return strings.Contains(other.Get("/portal/keys").Body, "Checkout")
+	})
+	// The replica has what was written, so that the writer's pages are read from it, too.
+	must.Eventually(t, time.Minute, "the writer reads from the replica", func() bool {
+		before := w.Store.ReplicaStatus().ReplicaReads
 		writer.Get("/portal/keys").Want(t, http.StatusOK, "Checkout")
-		_, _, _, after, _ := w.Store.ReplicaState()
-		return after > before
+		return w.Store.ReplicaStatus().ReplicaReads > before
 	})
 }

@@ -265,14 +265,14 @@ func (p *Portal) chooseItem(r *http.Request, form *ui.Form) (c itemChoice, err e
 	category, brand, model := form.Get("category"), form.Get("brand"), form.Get("model")
 	brands, err := snap.Brands(category, "")
 	if category == "" || err != nil {
-		return c, nil //nolint:nilerr // a category that is none leaves nothing to choose
+		return c, nil // a category that is none leaves nothing to choose
 	}
 	c.Brands = ui.Options(brands, func(b *catalog.Brand) ui.Option {
 		return ui.Option{Value: b.Code, Label: b.Name.In(l)}
 	}, choose)
 	models, err := snap.Models(brand, category, "")
 	if brand == "" || err != nil {
-		return c, nil //nolint:nilerr // likewise: the brand of another category, say
+		return c, nil // likewise: the brand of another category, say
 	}
 	c.Models = ui.Options(models, func(m *catalog.Model) ui.Option {
 		return ui.Option{Value: m.Code, Label: m.Name.In(l)}

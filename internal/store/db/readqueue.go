@@ -11,7 +11,7 @@ import (
 
 // read is a read that waits for a connection, or for another request to run it.
 type read struct {
-	ctx   context.Context //nolint:containedctx // of the request, which waits for the read
+	ctx   context.Context // of the request, which waits for the read
 	text  string
 	args  []any
 	rec   *Record

@@ -70,14 +70,6 @@ func (r *Record) Word(i int, words map[string]string) string {
 	return r.Text(i)
 }
 
-// TextOrNil returns a text; NULL is nil.
-func (r *Record) TextOrNil(i int) *string {
-	if r.Null(i) {
-		return nil
-	}
-	return room(&r.strings, r.Text(i))
-}
-
 // Keep returns where a text is kept with those of the rows before.
 func (r *Record) Keep(text string) *string { return room(&r.strings, text) }
 

@@ -36,7 +36,7 @@ type replica struct {
 	maxLag  time.Duration
 	log     *slog.Logger
 	state   atomic.Pointer[replicaState]
-	reads   [2]atomic.Int64 // from the primary, from the replica
+	reads   struct{ primary, replica atomic.Int64 } // from where lists were read
 	stop    context.CancelFunc
 	done    chan struct{}
 
@@ -105,10 +105,10 @@ func (d *DB) Lists(ctx context.Context) Queries {
 	}
 	after, _ := ctx.Value(positionKey{}).(Position)
 	if !d.replica.usable(after) {
-		d.replica.reads[0].Add(1)
+		d.replica.reads.primary.Add(1)
 		return d.Queries
 	}
-	d.replica.reads[1].Add(1)
+	d.replica.reads.replica.Add(1)
 	return Queries{c: replicaConn{d.replica}, Dialect: d.Dialect}
 }
 
@@ -161,15 +161,23 @@ func (r *replica) standing(st *replicaState) (now standing, lag time.Duration) {
 	return inUse, lag
 }
 
-// ReplicaState tells of the replica: whether it is used, how far it may be behind at most, and how many lists were read
-// from the primary and from the replica; ok is false where there is none.
-func (d *DB) ReplicaState() (used bool, lag time.Duration, primary, replica int64, ok bool) {
+// ReplicaStatus is what is known of a replica.
+type ReplicaStatus struct {
+	Used                       bool
+	Lag                        time.Duration // how far it may be behind at most
+	PrimaryReads, ReplicaReads int64         // lists read from the primary, and from the replica
+}
+
+// ReplicaStatus tells of the replica; nil where there is none.
+func (d *DB) ReplicaStatus() *ReplicaStatus {
 	r := d.replica
 	if r == nil {
-		return false, 0, 0, 0, false
+		return nil
 	}
 	now, lag := r.standing(r.state.Load())
-	return now == inUse, lag, r.reads[0].Load(), r.reads[1].Load(), true
+	return &ReplicaStatus{
+		Used: now == inUse, Lag: lag, PrimaryReads: r.reads.primary.Load(), ReplicaReads: r.reads.replica.Load(),
+	}
 }
 
 // PingReplica returns why the replica is not used; nil: it is.

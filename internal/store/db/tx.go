@@ -11,7 +11,7 @@ import (
 // transaction, which a request cannot cancel. So a caller passes the context it has, or Context.
 type Tx struct {
 	Queries
-	ctx   context.Context //nolint:containedctx // a transaction is one unit of work
+	ctx   context.Context // a transaction is one unit of work
 	wrote bool            // a statement may have changed something, or has failed
 	ended error           // SQLite may have rolled back by itself: a further statement would be a transaction of its own
 	trace func(string)    // called for each statement, by tests

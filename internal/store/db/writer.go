@@ -197,7 +197,7 @@ func (w *writer) commit(group []*job) {
 }
 
 // transaction runs f in a transaction. ended tells that it was the beginning or the end of the transaction that failed.
-func (w *writer) transaction(f func(*Tx) error) (err error, ended bool) { //nolint:revive // the error is what matters
+func (w *writer) transaction(f func(*Tx) error) (err error, ended bool) {
 	tx := newTx(context.Background(), w, &SQLite)
 	if err := tx.control("BEGIN IMMEDIATE"); err != nil {
 		return err, true

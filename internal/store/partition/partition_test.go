@@ -339,10 +339,10 @@ func TestPartitions_SnapshotAfter(t *testing.T) {
 				VALUES ('`+uuid7.New()+`', 'e', 'a', 'live', 'o', 'order-outcome', '{}', 1);
 		END $$`)
 	}()
-	for locked := "0"; locked == "0"; time.Sleep(time.Millisecond) {
-		locked = rawsql.Rows(t, target, `SELECT COUNT(*) FROM pg_locks
-			WHERE relation = 'deliveries'::regclass AND mode = 'AccessExclusiveLock' AND granted`)[0][0]
-	}
+	must.Eventually(t, time.Minute, "the tables are locked", func() bool {
+		return rawsql.Rows(t, target, `SELECT COUNT(*) FROM pg_locks
+			WHERE relation = 'deliveries'::regclass AND mode = 'AccessExclusiveLock' AND granted`)[0][0] != "0"
+	})
 	must.NoError(t, s.SnapshotTx(t.Context(), func(tx *sql.Tx) error {
 		var rows int64
 		must.NoError(t, tx.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM deliveries").Scan(&rows))

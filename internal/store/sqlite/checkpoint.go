@@ -86,7 +86,7 @@ func (p *Checkpointer) Committed(w *Conn) {
 		return
 	}
 	if left, err := w.uncopied(); err == nil && left >= p.begin {
-		pause.End(p.wanted)
+		pause.Signal(p.wanted)
 	}
 }
 

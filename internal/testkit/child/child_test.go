@@ -51,13 +51,7 @@ func TestStart_ChildEndsWithKilledParent(t *testing.T) {
 	}
 	_ = parent.Wait() // reports the kill
 
-	deadline := time.Now().Add(10 * time.Second)
-	for running(pid) {
-		if time.Now().After(deadline) {
-			t.Fatalf("child %d still runs 10 s after its parent was killed", pid)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	must.Eventually(t, 10*time.Second, "the child ends after its parent", func() bool { return !running(pid) })
 }
 
 // running reports whether a process exists and is not a zombie.

@@ -13,7 +13,6 @@ const (
 	MixedHost    = "mixed.example"   // a public and a loopback address
 	MappedHost   = "mapped.example"  // a private IPv4 address inside an IPv6 address
 	UnknownHost  = "unknown.example" // does not resolve
-	PublicHost   = "hooks.public.example"
 	publicSuffix = ".public.example"
 )
 

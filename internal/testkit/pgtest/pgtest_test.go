@@ -164,18 +164,11 @@ func TestLaunch_NothingIsLeftOfAKilledProcess(t *testing.T) {
 	}
 	_ = process.Wait() // reports the kill
 
-	deadline := time.Now().Add(30 * time.Second)
-	for {
+	must.Eventually(t, 30*time.Second, "the folder and the server are gone after the kill", func() bool {
 		_, statErr := os.Stat(folder)
 		_, connectErr := pgx.Connect(t.Context(), dsn)
-		if os.IsNotExist(statErr) && connectErr != nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("30 s after the kill: folder %s: %v; connection: %v", folder, statErr, connectErr)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+		return os.IsNotExist(statErr) && connectErr != nil
+	})
 }
 
 func dataFolder(t *testing.T, dsn string) string {

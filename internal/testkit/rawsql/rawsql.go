@@ -6,9 +6,12 @@ import (
 	"database/sql"
 	"strings"
 	"testing"
+	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 	_ "modernc.org/sqlite"             // the driver "sqlite"
+
+	"github.com/assayhq/assay/internal/testkit/must"
 )
 
 // Exec runs one statement. The target is a PostgreSQL URL or the path of a SQLite file.
@@ -57,6 +60,15 @@ func Rows(t testing.TB, target, query string, args ...any) [][]string {
 		t.Fatal(err)
 	}
 	return out
+}
+
+// AwaitLock waits until a transaction in PostgreSQL waits for another.
+func AwaitLock(t testing.TB, target string) {
+	t.Helper()
+	const waiting = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+	must.Eventually(t, 10*time.Second, "somebody waits for a lock", func() bool {
+		return len(Rows(t, target, waiting)) > 0
+	})
 }
 
 func open(t testing.TB, target string) *sql.DB {

@@ -33,7 +33,7 @@ const (
 // anything.
 type Browser struct {
 	t    testing.TB
-	ctx  context.Context //nolint:containedctx // the browser is its context
+	ctx  context.Context // the browser is its context
 	home string          // the origin that pages may use
 
 	mu       sync.Mutex

@@ -31,7 +31,7 @@ func NewAnnouncer(s *store.Store, log *slog.Logger) *Announcer {
 func (a *Announcer) Name() string { return "webhook-announcer" }
 
 // Wake says that deliveries were queued. It does not block.
-func (a *Announcer) Wake() { notify(a.now) }
+func (a *Announcer) Wake() { pause.Signal(a.now) }
 
 // Run announces until ctx ends. An announcement that is lost is made up for by the senders' polling.
 func (a *Announcer) Run(ctx context.Context) error {

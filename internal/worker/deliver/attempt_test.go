@@ -17,6 +17,7 @@ import (
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/hostile"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/wire"
 )
 
@@ -286,7 +287,7 @@ func TestRebinding(t *testing.T) {
 				w.Endpoint("https://example.com/", &webhook.OAuth{TokenURL: target, ClientID: "id"}))
 			w.start(r, func(c *Config) { c.Guard = guard })
 			for i, failure := range []webhook.Failure{webhook.FailureUnsafe, webhook.FailureToken} {
-				eventually(t, "the attempt", func() bool { return w.Delivery(all[i].ID).Attempts == 1 })
+				must.Eventually(t, patient, "the attempt", func() bool { return w.Delivery(all[i].ID).Attempts == 1 })
 				if got := w.Attempts(all[i].ID)[0]; got.Failure != failure {
 					t.Errorf("attempt: %+v, want %s", got, failure)
 				}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/outbox"
 )
 
@@ -32,7 +33,7 @@ func TestRotatedSecret(t *testing.T) {
 			w.queue(1, e)
 			n := r.count()
 			s.Wake()
-			eventually(t, "the delivery", func() bool { return w.pending() == 0 && r.count() == n+1 })
+			must.Eventually(t, patient, "the delivery", func() bool { return w.pending() == 0 && r.count() == n+1 })
 			return r.all()[n]
 		}
 		if got := deliver().header.Get(name); got != "" {
@@ -70,17 +71,17 @@ func TestPausedEndpoint(t *testing.T) {
 		e, other := w.endpoint(r.URL+"/paused"), w.endpoint(r.URL+"/other")
 		first := w.queue(1, e)[0]
 		s.Wake()
-		eventually(t, "the first attempt", func() bool { return w.Delivery(first.ID).Attempts == 1 })
+		must.Eventually(t, patient, "the first attempt", func() bool { return w.Delivery(first.ID).Attempts == 1 })
 		w.Update(func(tx *store.Tx) error { return changed(tx.PauseEndpoint(e.APIKeyID, e.ID, w.clock.Now())) })
 		w.clock.Advance(time.Hour)
 		w.queue(3, e)
 		w.queue(1, other)
 		s.Wake()
-		eventually(t, "the delivery to the other endpoint", func() bool { return w.pending() == 4 })
+		must.Eventually(t, patient, "the delivery to the other endpoint", func() bool { return w.pending() == 4 })
 		w.clock.Advance(time.Hour)
 		w.queue(1, other)
 		s.Wake()
-		eventually(t, "another one", func() bool { return w.pending() == 4 })
+		must.Eventually(t, patient, "another one", func() bool { return w.pending() == 4 })
 		if got := r.count(); got != 3 {
 			t.Errorf("%d requests were made, want 3: the first and two to the other endpoint", got)
 		}
@@ -91,7 +92,7 @@ func TestPausedEndpoint(t *testing.T) {
 		for i := range 3 {
 			w.clock.Advance(time.Hour)
 			s.Wake()
-			eventually(t, "the next attempt", func() bool { return w.Delivery(first.ID).Attempts == i+2 })
+			must.Eventually(t, patient, "the next attempt", func() bool { return w.Delivery(first.ID).Attempts == i+2 })
 		}
 		if got := w.Delivery(first.ID); got.Status != webhook.Pending {
 			t.Errorf("after three attempts of four: %+v", got)
@@ -99,7 +100,7 @@ func TestPausedEndpoint(t *testing.T) {
 		status.Store(http.StatusOK)
 		w.clock.Advance(time.Hour)
 		s.Wake()
-		eventually(t, "all deliveries", func() bool { return w.pending() == 0 })
+		must.Eventually(t, patient, "all deliveries", func() bool { return w.pending() == 0 })
 	})
 }
 
@@ -111,7 +112,7 @@ func TestForgetEndpoints(t *testing.T) {
 		rotated, paused, deleted := w.endpoint(r.URL+"/rotated"), w.endpoint(r.URL+"/paused"), w.endpoint(r.URL+"/deleted")
 		w.queue(1, rotated, paused, deleted)
 		s.Wake()
-		eventually(t, "the first deliveries", func() bool { return w.pending() == 0 })
+		must.Eventually(t, patient, "the first deliveries", func() bool { return w.pending() == 0 })
 		const before = "the secret before"
 		rotate(w, rotated, before, w.clock.Now(), time.Hour)
 		rotate(w, rotated, outbox.Secret, w.clock.Now(), time.Hour) // which the receiver knows
@@ -125,7 +126,7 @@ func TestForgetEndpoints(t *testing.T) {
 		w.queue(1, rotated, paused)
 		n := r.count()
 		s.Wake()
-		eventually(t, "the delivery to the rotated endpoint", func() bool { return w.pending() == 1 })
+		must.Eventually(t, patient, "the delivery to the rotated endpoint", func() bool { return w.pending() == 1 })
 		got := r.all()[n:]
 		if len(got) != 1 || got[0].path != "/rotated" {
 			t.Fatalf("received %+v", got)
@@ -149,7 +150,7 @@ func TestExpiredPrevious(t *testing.T) {
 	w.Update(func(tx *store.Tx) error { return tx.SaveRotation(e) })
 	w.start(r, nil)
 	w.queue(1, e)
-	eventually(t, "the delivery", func() bool { return w.pending() == 0 && r.count() == 1 })
+	must.Eventually(t, patient, "the delivery", func() bool { return w.pending() == 0 && r.count() == 1 })
 }
 
 // TestResumedTwice checks that going on does not give more attempts to an endpoint that was not paused.
@@ -163,7 +164,7 @@ func TestResumedTwice(t *testing.T) {
 		d := w.queue(1, e)[0]
 		for i := range 4 {
 			s.Wake()
-			eventually(t, "the next attempt", func() bool { return w.Delivery(d.ID).Attempts == i+1 })
+			must.Eventually(t, patient, "the next attempt", func() bool { return w.Delivery(d.ID).Attempts == i+1 })
 			w.Update(func(tx *store.Tx) error {
 				resumed, err := tx.ResumeEndpoint(e.APIKeyID, e.ID)
 				if resumed {

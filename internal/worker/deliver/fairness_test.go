@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/testkit/must"
 )
 
 // TestHangingEndpoints checks that endpoints with a backlog that never respond do not delay the others, although
@@ -35,10 +36,14 @@ func TestHangingEndpoints(t *testing.T) {
 		}
 		w.queue(50, dead...)
 		s := w.start(r, func(c *Config) { c.InFlight = 16 })
-		eventually(t, "that the dead endpoints hold their share", func() bool { return hanging.Load() == int64(len(dead)) })
+		must.Eventually(t, patient, "that the dead endpoints hold their share", func() bool {
+			return hanging.Load() == int64(len(dead))
+		})
 		w.queue(50, healthy...)
 		s.Wake()
-		eventually(t, "all deliveries to the healthy endpoints", func() bool { return w.pending() == 50*len(dead) })
+		must.Eventually(t, patient, "all deliveries to the healthy endpoints", func() bool {
+			return w.pending() == 50*len(dead)
+		})
 		if n := most.Load(); n > int64(len(dead)) {
 			t.Errorf("%d deliveries were sent to %d endpoints that never answered", n, len(dead))
 		}

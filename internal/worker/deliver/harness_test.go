@@ -28,16 +28,6 @@ var noon = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 // patient is how long tests wait for a condition.
 const patient = 30 * time.Second
 
-// eventually waits until the condition holds.
-func eventually(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patient); !holds(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("did not happen within %s: %s", patient, what)
-		}
-	}
-}
-
 // received is a request that a receiver got.
 type received struct {
 	path   string

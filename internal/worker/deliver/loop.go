@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/pause"
 	"github.com/assayhq/assay/internal/store"
 )
 
@@ -39,8 +40,8 @@ type (
 // loop runs a sender: see the package documentation.
 type loop struct {
 	*Sender
-	ctx      context.Context //nolint:containedctx // ends when the loop is to stop
-	attempts context.Context //nolint:containedctx // of attempts, which outlives ctx by the grace period
+	ctx      context.Context // ends when the loop is to stop
+	attempts context.Context // of attempts, which outlives ctx by the grace period
 	work     chan job        // to goroutines that wait for another attempt
 	idle     chan struct{}   // a stopping sender has nothing left to do
 	failed   chan error      // a goroutine has panicked
@@ -147,7 +148,7 @@ func (l *loop) start(f func()) {
 // with the lock, unless it says otherwise.
 func (l *loop) advance() {
 	if l.stopping() && l.scheduler.inFlight == 0 && len(l.results) == 0 && l.writing == 0 && !l.reading {
-		notify(l.idle)
+		pause.Signal(l.idle)
 		return
 	}
 	l.send()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/must"
 )
 
 // TestPanic checks that a panic in a goroutine of the sender ends its run, which is then repeated, and not the program.
@@ -37,15 +38,15 @@ func TestPanicInAttempt(t *testing.T) {
 	}
 	d := w.queue(1, w.endpoint(r.URL))[0]
 	w.run(s)
-	eventually(t, "the failure is recorded", func() bool { return len(w.Attempts(d.ID)) == 1 })
+	must.Eventually(t, patient, "the failure is recorded", func() bool { return len(w.Attempts(d.ID)) == 1 })
 	got := w.Attempts(d.ID)[0]
 	if got.Number != 1 || got.Failure != webhook.FailureConnection || !got.At.Equal(w.clock.Now()) {
 		t.Errorf("recorded: %+v", got)
 	}
 	w.clock.Advance(time.Hour)
 	s.Wake()
-	eventually(t, "it is sent again", func() bool { return r.count() == 1 })
-	eventually(t, "none is in flight", func() bool { return testutil.ToFloat64(s.metrics.inFlight) == 0 })
+	must.Eventually(t, patient, "it is sent again", func() bool { return r.count() == 1 })
+	must.Eventually(t, patient, "none is in flight", func() bool { return testutil.ToFloat64(s.metrics.inFlight) == 0 })
 }
 
 // TestHeldUntilRecorded checks that a delivery whose result is recorded while queues are read, by a scan or a fetch, is
@@ -83,12 +84,12 @@ func TestHeldUntilRecorded(t *testing.T) {
 		})
 		l.writeFrom = time.Time{}
 	})
-	eventually(t, "the result is recorded", func() bool { return written() == 1 })
+	must.Eventually(t, patient, "the result is recorded", func() bool { return written() == 1 })
 	if w.pending() != 0 || len(queue.held) != 1 {
 		t.Errorf("%d deliveries wait, %d are held", w.pending(), len(queue.held))
 	}
 	close(read)
-	eventually(t, "nothing is held", func() bool {
+	must.Eventually(t, patient, "nothing is held", func() bool {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		return len(queue.held) == 0 && len(l.scheduler.busy) == 0

@@ -78,7 +78,7 @@ func (s *Sender) heartbeat(ctx context.Context) {
 		switch {
 		case err == nil:
 			if s.presence.set(nodes) {
-				notify(s.wake)
+				pause.Signal(s.wake)
 			}
 		case ctx.Err() == nil:
 			s.Log.WarnContext(ctx, "sender heartbeat could not be recorded", "error", err)

@@ -133,7 +133,7 @@ func (s *Sender) Progress() (age, limit time.Duration) { return s.done.Age(), li
 
 // Wake tells this sender and those of other nodes that deliveries were queued. It does not block.
 func (s *Sender) Wake() {
-	notify(s.wake)
+	pause.Signal(s.wake)
 	s.announcer.Wake()
 }
 
@@ -141,14 +141,7 @@ func (s *Sender) Wake() {
 // deleted, or has another secret. It does not block.
 func (s *Sender) ForgetEndpoints() {
 	s.forgotten.Add(1)
-	notify(s.wake)
-}
-
-func notify(c chan<- struct{}) {
-	select {
-	case c <- struct{}{}:
-	default: // already notified
-	}
+	pause.Signal(s.wake)
 }
 
 // Run sends until ctx ends. Then it starts no more attempts, waits up to 9 seconds for running ones, cancels the
@@ -180,7 +173,7 @@ func (s *Sender) listen(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := s.Store.ListenDeliveries(ctx, func(from string) {
 			if from != s.node {
-				notify(s.wake)
+				pause.Signal(s.wake)
 			}
 		})
 		if ctx.Err() == nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/uuid7"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/outbox"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
 	"github.com/assayhq/assay/internal/testkit/storetest"
@@ -29,7 +30,7 @@ func TestSignedDelivery(t *testing.T) {
 		s := w.start(r, nil)
 		d := w.queue(1, w.endpoint(r.URL+"/hook?a=b"))[0]
 		s.Wake()
-		eventually(t, "the delivery", func() bool { return w.pending() == 0 })
+		must.Eventually(t, patient, "the delivery", func() bool { return w.pending() == 0 })
 		got := r.all()
 		if len(got) != 1 || got[0].body != string(d.Body) || got[0].path != "/hook" {
 			t.Fatalf("received %+v, want %s", got, d.Body)
@@ -68,7 +69,7 @@ func TestRetries(t *testing.T) {
 		d := w.queue(1, w.endpoint(r.URL))[0]
 		s.Wake()
 		for i, delay := range []time.Duration{time.Minute, 3 * time.Minute, 7 * time.Minute} {
-			eventually(t, "the attempt", func() bool { return w.Delivery(d.ID).Attempts == i+1 })
+			must.Eventually(t, patient, "the attempt", func() bool { return w.Delivery(d.ID).Attempts == i+1 })
 			due := w.clock.Now().Add(delay + delay/20) // half of the jitter
 			if got := w.Delivery(d.ID); got.Status != webhook.Pending || !got.NextAttemptAt.Equal(due) {
 				t.Fatalf("after attempt %d: %+v, want the next at %v", i+1, got, due)
@@ -76,7 +77,7 @@ func TestRetries(t *testing.T) {
 			w.clock.Set(due)
 			s.Wake()
 		}
-		eventually(t, "the end", func() bool { return w.pending() == 0 })
+		must.Eventually(t, patient, "the end", func() bool { return w.pending() == 0 })
 		if got := w.Delivery(d.ID); got.Status != webhook.Failed || got.Attempts != 4 {
 			t.Errorf("after four attempts: %+v", got)
 		}
@@ -85,7 +86,7 @@ func TestRetries(t *testing.T) {
 		w.clock.Advance(time.Hour)
 		w.Update(func(tx *store.Tx) error { return tx.Redeliver(d.ID, w.clock.Now()) })
 		s.Wake()
-		eventually(t, "the redelivery", func() bool { return w.Delivery(d.ID).Status == webhook.Delivered })
+		must.Eventually(t, patient, "the redelivery", func() bool { return w.Delivery(d.ID).Status == webhook.Delivered })
 		got := r.all()
 		if len(got) != 5 {
 			t.Fatalf("%d requests", len(got))
@@ -125,7 +126,7 @@ func TestRetryTimer(t *testing.T) {
 	w.run(s)
 	w.queue(1, w.endpoint(r.URL))
 	s.Wake()
-	eventually(t, "the second attempt", func() bool { return w.pending() == 0 && requests.Load() == 2 })
+	must.Eventually(t, patient, "the second attempt", func() bool { return w.pending() == 0 && requests.Load() == 2 })
 }
 
 // TestLeaseRecovery checks that a sender takes over the queue of a crashed one.
@@ -142,14 +143,14 @@ func TestLeaseRecovery(t *testing.T) {
 		if w.Store.Shared() { // another node may be sending
 			w.queue(1, w.endpoint(r.URL+"/other"))
 			s.Wake()
-			eventually(t, "the other delivery", func() bool { return w.pending() == 1 })
+			must.Eventually(t, patient, "the other delivery", func() bool { return w.pending() == 1 })
 			if got := w.Delivery(d.ID); got.Status != webhook.Pending || got.Attempts != 0 || r.count() != 1 {
 				t.Fatalf("sent under another's lease: %+v", got)
 			}
 			w.clock.Advance(30 * time.Second)
 			s.Wake()
 		}
-		eventually(t, "the delivery", func() bool { return w.Delivery(d.ID).Status == webhook.Delivered })
+		must.Eventually(t, patient, "the delivery", func() bool { return w.Delivery(d.ID).Status == webhook.Delivered })
 		if got := w.Delivery(d.ID).Attempts; got != 1 {
 			t.Errorf("%d attempts, want that the crash does not count", got)
 		}
@@ -173,7 +174,7 @@ func TestClockBehind(t *testing.T) {
 		})
 		w.clock.Advance(-time.Hour)
 		w.start(r, nil)
-		eventually(t, "the deliveries", func() bool { return w.pending() == 0 })
+		must.Eventually(t, patient, "the deliveries", func() bool { return w.pending() == 0 })
 		if r.count() != 3 {
 			t.Errorf("%d requests for 3 deliveries", r.count())
 		}
@@ -201,7 +202,9 @@ func TestSharedClock(t *testing.T) {
 	lease()
 	other := w.queue(1, w.endpoint(r.URL+"/other"))[0]
 	w.start(r, func(c *Config) { c.SharedNow = (*store.Tx).Clock })
-	eventually(t, "the other delivery", func() bool { return w.Delivery(other.ID).Status == webhook.Delivered })
+	must.Eventually(t, patient, "the other delivery", func() bool {
+		return w.Delivery(other.ID).Status == webhook.Delivered
+	})
 	if len(lease()) != 1 {
 		t.Error("the queue of another sender was taken")
 	}
@@ -238,12 +241,12 @@ func TestTwoSenders(t *testing.T) {
 	a := first.start(r, nil)
 	first.queue(each, endpoints...)
 	a.Wake()
-	eventually(t, "the first sender at work", func() bool { return r.count() > 0 })
+	must.Eventually(t, patient, "the first sender at work", func() bool { return r.count() > 0 })
 	b := second.start(r, nil)
-	eventually(t, "that the second sender is known", func() bool { return !first.everyoneIs(a, endpoints) })
+	must.Eventually(t, patient, "that the second sender is known", func() bool { return !first.everyoneIs(a, endpoints) })
 	first.queue(each, endpoints...)
 	a.Wake()
-	eventually(t, "the end of the backlog", func() bool { return first.pending() == 0 })
+	must.Eventually(t, patient, "the end of the backlog", func() bool { return first.pending() == 0 })
 	seen := make(map[string]int)
 	for _, request := range r.all() {
 		seen[request.header.Get("X-LG-Delivery-Id")]++
@@ -262,7 +265,7 @@ func TestTwoSenders(t *testing.T) {
 	a.end()
 	first.queue(1, endpoints...)
 	b.Wake()
-	eventually(t, "that the second sender has taken over", func() bool { return first.pending() == 0 })
+	must.Eventually(t, patient, "that the second sender has taken over", func() bool { return first.pending() == 0 })
 }
 
 // everyoneIs reports whether one sender owns all endpoints.
@@ -290,13 +293,13 @@ func TestWakeOtherNodes(t *testing.T) {
 	e := w.endpoint(r.URL)
 	w.queue(1, e)
 	s.Wake() // by the time this has arrived, the sender listens or will look once it does
-	eventually(t, "the first delivery", func() bool { return w.pending() == 0 })
+	must.Eventually(t, patient, "the first delivery", func() bool { return w.pending() == 0 })
 	other := storetest.Open(t, target)
 	w.queue(1, e)
 	if err := other.AnnounceDeliveries(t.Context(), "another node"); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the second delivery", func() bool { return w.pending() == 0 })
+	must.Eventually(t, patient, "the second delivery", func() bool { return w.pending() == 0 })
 }
 
 func TestStoppedEndpoints(t *testing.T) {
@@ -307,7 +310,7 @@ func TestStoppedEndpoints(t *testing.T) {
 		w.Update(func(tx *store.Tx) error { return tx.DeleteEndpoint(w.Key.ID, deleted.ID, time.Now()) })
 		w.queue(1, deleted) // by a transaction that had seen the endpoint
 		s := w.start(r, nil)
-		eventually(t, "the deliveries", func() bool { return w.pending() == 0 })
+		must.Eventually(t, patient, "the deliveries", func() bool { return w.pending() == 0 })
 		w.Update(func(tx *store.Tx) error {
 			_, err := tx.RevokeKey(w.Key.ID, noon)
 			return err
@@ -315,7 +318,7 @@ func TestStoppedEndpoints(t *testing.T) {
 		w.clock.Advance(2 * maxCheckAge)
 		w.queue(3, other)
 		s.Wake()
-		eventually(t, "that nothing is left", func() bool { return w.pending() == 0 })
+		must.Eventually(t, patient, "that nothing is left", func() bool { return w.pending() == 0 })
 		for _, request := range r.all() {
 			if request.path != "/other" {
 				t.Errorf("sent to %s", request.path)
@@ -364,7 +367,9 @@ func TestStop(t *testing.T) {
 		}
 		close(release)
 		w.start(r, nil)
-		eventually(t, "the delivery by the next sender", func() bool { return w.Delivery(d.ID).Status == webhook.Delivered })
+		must.Eventually(t, patient, "the delivery by the next sender", func() bool {
+			return w.Delivery(d.ID).Status == webhook.Delivered
+		})
 	})
 }
 
@@ -378,7 +383,9 @@ func TestUnreadableSecret(t *testing.T) {
 	w.Update(func(tx *store.Tx) error { return tx.InsertEndpoint(&broken, broken.URL) })
 	all := w.queue(1, e, &broken)
 	w.start(r, nil)
-	eventually(t, "the one delivery", func() bool { return w.Delivery(all[0].ID).Status == webhook.Delivered })
+	must.Eventually(t, patient, "the one delivery", func() bool {
+		return w.Delivery(all[0].ID).Status == webhook.Delivered
+	})
 	if got := w.Delivery(all[1].ID); got.Status != webhook.Pending || got.Attempts != 0 || r.count() != 1 {
 		t.Errorf("attempted without a secret: %+v", got)
 	}
@@ -402,7 +409,7 @@ func TestMetrics(t *testing.T) {
 		t.Error(err)
 	}
 	w.run(s)
-	eventually(t, "the attempts", func() bool {
+	must.Eventually(t, patient, "the attempts", func() bool {
 		_, oldest, err := w.Store.QueueState(t.Context(), w.clock.Now())
 		return err == nil && oldest.IsZero() && w.pending() == 3 && testutil.ToFloat64(s.metrics.inFlight) == 0
 	})

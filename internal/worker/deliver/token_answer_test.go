@@ -14,6 +14,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/uuid7"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/outbox"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
 	"github.com/assayhq/assay/internal/testkit/storetest"
@@ -129,7 +130,7 @@ func TestTokenFailures(t *testing.T) {
 					c.Timeout = 300 * time.Millisecond
 				}
 			})
-			eventually(t, "the attempt", func() bool { return w.Delivery(d.ID).Attempts == 1 })
+			must.Eventually(t, patient, "the attempt", func() bool { return w.Delivery(d.ID).Attempts == 1 })
 			got := w.Attempts(d.ID)[0]
 			if got.Failure != webhook.FailureToken || got.HTTPStatus != 0 || !strings.HasPrefix(got.Answer, test.answer) ||
 				len(got.Answer) > webhook.MaxAnswer {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/outbox"
 	"github.com/zitadel/oidc/v3/example/server/storage"
 	"github.com/zitadel/oidc/v3/pkg/oidc"
@@ -116,7 +117,7 @@ func TestOAuthDelivery(t *testing.T) {
 	scoped := w.Endpoint(r.URL+"/scoped", withScope)
 	all := w.queue(10, e, scoped)
 	w.start(r, nil)
-	eventually(t, "the deliveries", func() bool { return w.pending() == 0 })
+	must.Eventually(t, patient, "the deliveries", func() bool { return w.pending() == 0 })
 	for _, d := range all {
 		if got := w.Delivery(d.ID); got.Status != webhook.Delivered || got.Attempts != 1 {
 			t.Errorf("delivery: %+v, %+v", got, w.Attempts(d.ID))
@@ -163,7 +164,7 @@ func TestTokenIsKeptUntilShortlyBeforeItExpires(t *testing.T) {
 		w.clock.Advance(step.advance)
 		w.queue(1, e)
 		s.Wake()
-		eventually(t, "the delivery", func() bool { return w.pending() == 0 })
+		must.Eventually(t, patient, "the delivery", func() bool { return w.pending() == 0 })
 		if n := a.requests.Load(); n != step.fetched {
 			t.Errorf("%s later %d tokens were fetched, want %d", step.advance, n, step.fetched)
 		}
@@ -183,14 +184,14 @@ func TestTokenIsDroppedAfter401(t *testing.T) {
 	for range 2 {
 		d := w.queue(1, e)[0]
 		s.Wake()
-		eventually(t, "the attempt", func() bool { return len(w.Attempts(d.ID)) == 1 })
+		must.Eventually(t, patient, "the attempt", func() bool { return len(w.Attempts(d.ID)) == 1 })
 	}
 	if n := a.requests.Load(); n != 1 {
 		t.Fatalf("%d tokens for the first two attempts", n)
 	}
 	w.clock.Advance(2 * time.Minute)
 	s.Wake()
-	eventually(t, "the repeated attempt", func() bool { return w.pending() == 0 })
+	must.Eventually(t, patient, "the repeated attempt", func() bool { return w.pending() == 0 })
 	if n := a.requests.Load(); n != 2 {
 		t.Errorf("%d tokens after a 401", n)
 	}

@@ -208,12 +208,8 @@ func TestRound_Turns(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- k.Run(ctx) }()
-		for deadline := time.Now().Add(30 * time.Second); left() != "0"; time.Sleep(10 * time.Millisecond) {
-			if time.Now().After(deadline) { // before the next round by the clock
-				t.Errorf("%s rows are left", left())
-				break
-			}
-		}
+		// Before the next round by the clock.
+		must.Eventually(t, 30*time.Second, "no rows are left", func() bool { return left() == "0" })
 		stop()
 		if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
 			t.Error(err)

@@ -82,7 +82,7 @@ func (s *Sender) Progress() (age, limit time.Duration) {
 func (s *Sender) Name() string { return "mail" }
 
 // Wake tells the sender that mail was queued. It does not block.
-func (s *Sender) Wake() { pause.End(s.woken) }
+func (s *Sender) Wake() { pause.Signal(s.woken) }
 
 // Run sends until ctx ends, waits up to 9 seconds for a running attempt, and returns nil. It returns an error if
 // the database is unavailable.

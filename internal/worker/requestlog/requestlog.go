@@ -88,7 +88,7 @@ func (l *Log) Add(e requestlog.Entry) {
 	much := l.bytes > wakeAt
 	l.mu.Unlock()
 	if much {
-		pause.End(l.wake)
+		pause.Signal(l.wake)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	domain "github.com/assayhq/assay/internal/domain/requestlog"
 	"github.com/assayhq/assay/internal/testkit/child"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/worker/requestlog"
 )
 
@@ -56,15 +57,6 @@ func entry(account string, refusal string) domain.Entry {
 	}
 }
 
-func soon(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !done(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited in vain until %s", what)
-		}
-	}
-}
-
 // TestLog checks that every request is stored or counted as dropped, whatever the database does.
 func TestLog(t *testing.T) {
 	var out child.Output
@@ -98,7 +90,7 @@ func TestLog(t *testing.T) {
 		}
 	}
 	add(3*domain.MaxBlock+10, "")
-	soon(t, "everything is stored", func() bool { return s.stored() == added })
+	must.Eventually(t, time.Minute, "everything is stored", func() bool { return s.stored() == added })
 
 	s.set(true)
 	big := strings.Repeat("x", 4000)
@@ -107,11 +99,11 @@ func TestLog(t *testing.T) {
 	if dropped == 0 || dropped > 4000 {
 		t.Fatalf("%d requests were dropped", dropped)
 	}
-	soon(t, "the loss is said", func() bool {
+	must.Eventually(t, time.Minute, "the loss is said", func() bool {
 		return strings.Contains(out.String(), "requests are missing in the request log")
 	})
 	s.set(false)
-	soon(t, "what was kept is stored", func() bool { return s.stored() == added-dropped })
+	must.Eventually(t, time.Minute, "what was kept is stored", func() bool { return s.stored() == added-dropped })
 	if got := int(sum("assay_request_log_recorded_total")); got != added-dropped {
 		t.Errorf("%d requests are counted as recorded", got)
 	}
