@@ -354,12 +354,13 @@ func TestDraft_Leaving(t *testing.T) {
 	b.Open("/desk/orders/" + id)
 	left("o-fake", `location.href = "/desk"`)
 	b.AwaitTrue(`location.pathname === "/desk" && document.readyState === "complete"`)
-	for end := time.Now().Add(20 * time.Second); w.draft(t, w.Mika, id).Outcome != order.Fake; {
-		if time.Now().After(end) {
-			t.Fatal("what was entered before one went is not stored")
-		}
-		time.Sleep(20 * time.Millisecond)
+	stored := func(what string, want order.Outcome) {
+		t.Helper()
+		must.Eventually(t, 20*time.Second, what+" is stored", func() bool {
+			return w.draft(t, w.Mika, id).Outcome == want
+		})
 	}
+	stored("what was entered before one went", order.Fake)
 
 	b.Open("/desk/orders/" + id) // and while a save is under way that takes its time
 	b.AwaitTrue(`(() => {
@@ -375,12 +376,7 @@ func TestDraft_Leaving(t *testing.T) {
 	b.AwaitTrue("globalThis.saving === true")
 	left("o-unable-to-verify", `location.href = "/desk"`)
 	b.AwaitTrue(`location.pathname === "/desk" && document.readyState === "complete"`)
-	for end := time.Now().Add(20 * time.Second); w.draft(t, w.Mika, id).Outcome != order.UnableToVerify; {
-		if time.Now().After(end) {
-			t.Fatal("what was entered while a save was under way is not stored")
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+	stored("what was entered while a save was under way", order.UnableToVerify)
 
 	b.Open("/desk/orders/" + id)
 	b.Allow("ERR_INTERNET_DISCONNECTED")
