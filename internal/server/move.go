@@ -65,7 +65,7 @@ func (m *Move) Run(ctx context.Context, log *slog.Logger) (report *MoveReport, e
 		return nil, err
 	}
 	keep := exists(m.To.moveMarker()) // what an interrupted move has copied
-	to, err := takePlace(m.To.Data)
+	to, err := takeDataFolder(m.To.Data)
 	if err != nil {
 		return nil, err
 	}

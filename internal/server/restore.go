@@ -56,13 +56,13 @@ func Restore(ctx context.Context, s Settings, dir string) (summary *backup.Summa
 		return nil, err
 	}
 	keep := o.Begun != "" // what an interrupted restore has written
-	place, err := takePlace(s.Data)
+	folder, err := takeDataFolder(s.Data)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, place.close(err == nil || keep)) }()
+	defer func() { err = errors.Join(err, folder.close(err == nil || keep)) }()
 	if !keep {
-		place.mayRemove(s.restoreMarker())
+		folder.mayRemove(s.restoreMarker())
 		if err := writeMarker(s.restoreMarker(), restoreNote); err != nil {
 			return nil, err
 		}
