@@ -53,9 +53,14 @@ func (t *tenant) verdict(o *store.OrderProof) {
 
 // statusAfter are the statuses of Live orders after the steps of a timeline that move them.
 var statusAfter = map[string]order.Status{
-	"": order.Queued, "released": order.Queued, "claimed": order.Processing, "reassigned": order.Processing,
-	"photos-submitted": order.Processing, "photos-requested": order.UpdatePhotos, "completed": order.Completed,
-	"failed": order.Failed,
+	"":                         order.Queued,
+	order.EventReleased:        order.Queued,
+	order.EventClaimed:         order.Processing,
+	order.EventReassigned:      order.Processing,
+	order.EventPhotosSubmitted: order.Processing,
+	order.EventPhotosRequested: order.UpdatePhotos,
+	order.EventCompleted:       order.Completed,
+	order.EventFailed:          order.Failed,
 }
 
 // lastStep compares the status of a Live order with the last step of its timeline.

@@ -200,7 +200,7 @@ func (s *Service) revokeIn(ctx context.Context, tx *store.Tx, actor access.Actor
 	details := map[string]any{"reason": reason}
 	return errors.Join(
 		tx.AppendTimeline(c.OrderID, &order.TimelineEntry{
-			At: now, Event: "certificate-revoked", Actor: actor, Details: details,
+			At: now, Event: order.EventCertificateRevoked, Actor: actor, Details: details,
 		}),
 		s.recordStaffAction(tx, actor, audit.Action{
 			Code: audit.CertificateRevoked, AccountID: o.AccountID, Details: details,

@@ -159,7 +159,7 @@ func (s *Service) ReassignOrder(ctx context.Context, actor access.Actor, id, toS
 		if err := tx.UpdateOrder(o); err != nil {
 			return err
 		}
-		entry := &order.TimelineEntry{At: now, Event: "reassigned", Actor: actor, Details: details}
+		entry := &order.TimelineEntry{At: now, Event: order.EventReassigned, Actor: actor, Details: details}
 		return tx.AppendTimeline(o.ID, entry)
 	})
 }

@@ -105,11 +105,11 @@ func checkMove(ctx context.Context, tx *store.Tx, o *order.Order, move order.Mov
 
 // timelineEvents names what the timeline says of an order that has come into a status.
 var timelineEvents = map[order.Status]string{
-	order.Queued:       "released",
-	order.Processing:   "claimed",
-	order.UpdatePhotos: "photos-requested",
-	order.Completed:    "completed",
-	order.Failed:       "failed",
+	order.Queued:       order.EventReleased,
+	order.Processing:   order.EventClaimed,
+	order.UpdatePhotos: order.EventPhotosRequested,
+	order.Completed:    order.EventCompleted,
+	order.Failed:       order.EventFailed,
 }
 
 // saveMove stores an order that has been moved, with all that follows from the move.

@@ -75,9 +75,9 @@ func (s *Service) SimulateDelay(ctx context.Context, actor access.Actor, id stri
 			return nil
 		}
 		o.MarkedLate, o.UpdatedAt = late, now
-		event := "marked-delayed"
+		event := order.EventMarkedDelayed
 		if !late {
-			event = "marked-punctual"
+			event = order.EventMarkedPunctual
 		}
 		return errors.Join(
 			tx.UpdateOrder(o),

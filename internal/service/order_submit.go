@@ -99,7 +99,7 @@ func (s *Service) acceptSubmission(
 		}
 	}
 	details := submissionDetails(round, photos)
-	entry := &order.TimelineEntry{At: now, Event: "photos-submitted", Actor: actor, Details: details}
+	entry := &order.TimelineEntry{At: now, Event: order.EventPhotosSubmitted, Actor: actor, Details: details}
 	if err := tx.AppendTimeline(o.ID, entry); err != nil {
 		return err
 	}

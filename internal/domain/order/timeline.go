@@ -6,10 +6,25 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 )
 
+// What happens to an order.
+const (
+	EventCreated            = "created"
+	EventClaimed            = "claimed"
+	EventReleased           = "released"
+	EventReassigned         = "reassigned"
+	EventPhotosRequested    = "photos-requested"
+	EventPhotosSubmitted    = "photos-submitted"
+	EventCompleted          = "completed"
+	EventFailed             = "failed"
+	EventCertificateRevoked = "certificate-revoked"
+	EventMarkedDelayed      = "marked-delayed"
+	EventMarkedPunctual     = "marked-punctual"
+)
+
 // TimelineEntry is one thing that happened to an order. Of the actor, kind, id and name are stored.
 type TimelineEntry struct {
 	At      time.Time
-	Event   string
+	Event   string // one of those above
 	Actor   access.Actor
 	Details map[string]any
 }
@@ -43,7 +58,7 @@ func (h *History) ForCustomer() []TimelineEntry {
 // ForCustomer returns an entry as customers see it; false: they do not.
 func (e TimelineEntry) ForCustomer() (TimelineEntry, bool) {
 	theirs := e.Actor.Kind == access.ByUser || e.Actor.Kind == access.ByAPIKey // by which they move a Test order
-	if e.Event == "released" && !theirs || e.Event == "reassigned" {
+	if e.Event == EventReleased && !theirs || e.Event == EventReassigned {
 		return TimelineEntry{}, false
 	}
 	if e.Actor.Kind == access.ByStaff {
@@ -68,14 +83,14 @@ func (h *History) LostBy(staffID string) *TimelineEntry {
 		e := &h.Timeline[i]
 		before := holder
 		switch e.Event {
-		case "claimed", "reassigned":
+		case EventClaimed, EventReassigned:
 			holder = e.Actor.ID
 			if to, ok := e.Details["assignee"].(map[string]any); ok {
 				holder, _ = to["id"].(string)
 			}
-		case "photos-requested": // the order comes back to who asked
+		case EventPhotosRequested: // the order comes back to who asked
 			holder = e.Actor.ID
-		case "released", "completed", "failed":
+		case EventReleased, EventCompleted, EventFailed:
 			holder = ""
 		}
 		switch {
