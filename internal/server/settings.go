@@ -213,17 +213,24 @@ func (s *Settings) Check() error {
 		refuse("--webhook-in-flight must be at least 1")
 	}
 	for _, d := range []named[time.Duration]{
-		{"webhook-timeout", s.WebhookTimeout}, {"photo-request-expiry", s.PhotoRequestAge},
-		{"unused-photo-expiry", s.UnusedPhotoAge}, {"claim-expiry", s.ClaimAge}, {"attempt-retention", s.AttemptAge},
-		{"delivery-retention", s.DeliveryAge}, {"event-retention", s.EventAge},
+		{"webhook-timeout", s.WebhookTimeout},
+		{"photo-request-expiry", s.PhotoRequestAge},
+		{"unused-photo-expiry", s.UnusedPhotoAge},
+		{"claim-expiry", s.ClaimAge},
+		{"attempt-retention", s.AttemptAge},
+		{"delivery-retention", s.DeliveryAge},
+		{"event-retention", s.EventAge},
 	} {
 		if d.value <= 0 {
 			refuse("--%s must be more than 0", d.name)
 		}
 	}
 	for _, d := range []named[time.Duration]{
-		{"test-event-delay", s.TestEventDelay}, {"secret-overlap", s.SecretOverlap}, {"photo-retention", s.PhotoAge},
-		{"request-log-retention", s.RequestLogAge}, {"portal-log-retention", s.PortalLogAge},
+		{"test-event-delay", s.TestEventDelay},
+		{"secret-overlap", s.SecretOverlap},
+		{"photo-retention", s.PhotoAge},
+		{"request-log-retention", s.RequestLogAge},
+		{"portal-log-retention", s.PortalLogAge},
 	} {
 		if d.value < 0 {
 			refuse("--%s must not be negative", d.name)

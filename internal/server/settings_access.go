@@ -75,8 +75,11 @@ func (s *AccessSettings) bind(fs *flag.FlagSet) {
 // check tells what cannot work.
 func (s *AccessSettings) check(refuse func(format string, args ...any)) {
 	for _, n := range []named[int]{
-		{"max-claims", s.MaxClaims}, {"max-token-claims", s.MaxTokenClaims}, {"desk-rate-limit", s.DeskRateLimit},
-		{"max-connections", s.MaxConnections}, {"max-connections-per-address", s.MaxConnectionsPerAddress},
+		{"max-claims", s.MaxClaims},
+		{"max-token-claims", s.MaxTokenClaims},
+		{"desk-rate-limit", s.DeskRateLimit},
+		{"max-connections", s.MaxConnections},
+		{"max-connections-per-address", s.MaxConnectionsPerAddress},
 		{"max-keys", s.MaxKeys},
 	} {
 		if n.value < 0 {

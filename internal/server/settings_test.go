@@ -15,8 +15,8 @@ func TestSettings_AllProblems(t *testing.T) {
 	fs := flag.NewFlagSet("serve", flag.ContinueOnError)
 	s.Bind(fs)
 	must.NoError(t, fs.Parse([]string{
-		"-data", t.TempDir(), "-webhook-timeout", "0", "-claim-expiry", "0", "-event-retention", "0", "-secret-overlap", "-1s",
-		"-max-claims", "-1", "-max-keys", "-1",
+		"-data", t.TempDir(), "-webhook-timeout", "0", "-claim-expiry", "0", "-event-retention", "0",
+		"-secret-overlap", "-1s", "-max-claims", "-1", "-max-keys", "-1",
 	}))
 	want := strings.Join([]string{
 		"--webhook-timeout must be more than 0", "--claim-expiry must be more than 0",
