@@ -31,7 +31,7 @@ func TestUnusableDatabase(t *testing.T) {
 			"staff create --email a@a.example --name N --role admin --database REFUSED --secret-key KEY",
 			[]string{"127.0.0.1:1", "refused"},
 		},
-		{"accounts list --data FOLDER", []string{filepath.Join(folder, "assay.db") + ": ", "I/O error"}},
+		{"accounts list --data FOLDER", []string{filepath.Join(folder, "assay.db") + ": ", "unable to open database file"}},
 		{
 			"move --from-database REFUSED --from-secret-key KEY --to-data EMPTY",
 			[]string{"the installation to move: ", "refused"},
