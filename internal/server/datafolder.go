@@ -22,36 +22,36 @@ func takeDataFolder(dir string) (_ *dataFolder, err error) {
 	if err != nil {
 		return nil, err
 	}
-	p := new(dataFolder)
+	d := new(dataFolder)
 	for dir := data; !exists(dir); dir = filepath.Dir(dir) {
-		p.fresh = append([]string{dir}, p.fresh...)
+		d.fresh = append([]string{dir}, d.fresh...)
 	}
 	for _, name := range []string{
 		lockFile, restoreFile, restoreFile + newSuffix, moveFile, moveFile + newSuffix, "media", "media/staging", "staging",
 	} {
 		if path := filepath.Join(data, name); !exists(path) {
-			p.fresh = append(p.fresh, path)
+			d.fresh = append(d.fresh, path)
 		}
 	}
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return nil, fmt.Errorf("--data: %w", err)
 	}
-	if p.lock, err = lockData(data); err != nil {
+	if d.lock, err = lockData(data); err != nil {
 		return nil, err
 	}
-	return p, nil
+	return d, nil
 }
 
 // mayRemove says that a file can go with what was not there before.
-func (p *dataFolder) mayRemove(path string) {
-	if !slices.Contains(p.fresh, path) {
-		p.fresh = append(p.fresh, path)
+func (d *dataFolder) mayRemove(path string) {
+	if !slices.Contains(d.fresh, path) {
+		d.fresh = append(d.fresh, path)
 	}
 }
 
 // close gives the folder back: as it is, or as it was. Folders that are not empty stay.
-func (p *dataFolder) close(keep bool) (err error) {
-	for _, path := range slices.Backward(p.fresh) {
+func (d *dataFolder) close(keep bool) (err error) {
+	for _, path := range slices.Backward(d.fresh) {
 		info, e := os.Lstat(path)
 		if keep || e != nil { // it was not made
 			continue
@@ -60,7 +60,7 @@ func (p *dataFolder) close(keep bool) (err error) {
 			err = errors.Join(err, e)
 		}
 	}
-	return errors.Join(err, p.lock.Close())
+	return errors.Join(err, d.lock.Close())
 }
 
 const newSuffix = ".new"

@@ -36,16 +36,11 @@ func TestEventStreamTime(t *testing.T) {
 	leave()
 	var metrics string
 	has := func(line string) bool { return strings.Contains(metrics, "\n"+line+"\n") }
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	must.Eventually(t, time.Minute, "the requests are counted", func() bool {
 		_, metrics = fetch(t, "http://"+s.listener["ops-listen"].Addr().String()+"/metrics")
-		if has(`assay_http_requests_total{route="GET /desk/events",status="200"} 1`) &&
-			has(`assay_http_request_seconds_count{route="GET /desk/rows"} 1`) {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the requests are not counted:\n%s", metrics)
-		}
-	}
+		return has(`assay_http_requests_total{route="GET /desk/events",status="200"} 1`) &&
+			has(`assay_http_request_seconds_count{route="GET /desk/rows"} 1`)
+	})
 	if has(`assay_http_request_seconds_count{route="GET /desk/events"} 1`) {
 		t.Error("the life of the stream is a time to answer")
 	}

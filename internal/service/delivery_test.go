@@ -117,7 +117,7 @@ func TestRedeliver_WhileDeleted(t *testing.T) {
 					return err
 				}
 				go func() { removed <- test.remove(t.Context(), s, orderID) }()
-				rawsql.AwaitLock(t, target)
+				rawsql.AwaitLock(t, target, 1)
 				return nil
 			}))
 			must.NoError(t, <-removed)

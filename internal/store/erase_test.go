@@ -97,7 +97,7 @@ func TestErasePhotosOf_WhileTaken(t *testing.T) {
 						return err
 					}
 					go func() { ended <- s.Update(ctx, second) }()
-					rawsql.AwaitLock(t, target)
+					rawsql.AwaitLock(t, target, 1)
 					return nil
 				}))
 				return <-ended

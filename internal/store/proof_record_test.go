@@ -2,9 +2,7 @@ package store_test
 
 import (
 	"database/sql"
-	"strconv"
 	"testing"
-	"time"
 
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
@@ -33,20 +31,14 @@ func TestIntegrity_Dropped(t *testing.T) {
 			must.NoError(t, err)
 			_, err = tx.ExecContext(t.Context(), "LOCK TABLE accounts IN ACCESS EXCLUSIVE MODE")
 			must.NoError(t, err)
-			awaitWaiting := func(n int) {
-				for rawsql.Rows(t, target, `SELECT COUNT(*) FROM pg_stat_activity
-					WHERE datname = current_database() AND wait_event_type = 'Lock'`)[0][0] != strconv.Itoa(n) {
-					time.Sleep(5 * time.Millisecond)
-				}
-			}
 			checked, dropped := make(chan error, 1), make(chan error, 1)
 			go func() {
 				_, err := s.Integrity(t.Context(), true, func(where, message string) { t.Error(where, message) })
 				checked <- err
 			}()
-			awaitWaiting(1) // the names are known, and an early table is read
+			rawsql.AwaitLock(t, target, 1) // the names are known, and an early table is read
 			go func() { dropped <- rawsql.Run(t.Context(), target, "DROP TABLE "+part) }()
-			awaitWaiting(2)
+			rawsql.AwaitLock(t, target, 2)
 			must.NoError(t, tx.Commit())
 			must.NoError(t, <-dropped)
 			must.NoError(t, <-checked)

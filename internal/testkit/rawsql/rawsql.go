@@ -4,6 +4,7 @@ package rawsql
 
 import (
 	"database/sql"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -62,12 +63,12 @@ func Rows(t testing.TB, target, query string, args ...any) [][]string {
 	return out
 }
 
-// AwaitLock waits until a transaction in PostgreSQL waits for another.
-func AwaitLock(t testing.TB, target string) {
+// AwaitLock waits until so many transactions in PostgreSQL wait for others.
+func AwaitLock(t testing.TB, target string, transactions int) {
 	t.Helper()
 	const waiting = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-	must.Eventually(t, 10*time.Second, "somebody waits for a lock", func() bool {
-		return len(Rows(t, target, waiting)) > 0
+	must.Eventually(t, 10*time.Second, fmt.Sprintf("%d transactions wait for a lock", transactions), func() bool {
+		return len(Rows(t, target, waiting)) >= transactions
 	})
 }
 
