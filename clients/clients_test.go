@@ -21,14 +21,14 @@ import (
 
 	"github.com/assayhq/assay/internal/demo"
 	"github.com/assayhq/assay/internal/testkit/must"
-	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/assayhq/assay/internal/testkit/pictures"
 	"github.com/assayhq/assay/internal/testkit/program"
+	"github.com/assayhq/assay/internal/testkit/requires"
 )
 
 func TestPython(t *testing.T) {
 	t.Parallel()
-	python := need.Program(t, "python3", "python3")
+	python := requires.Program(t, "python3", "python3")
 	out := run(t, "python", service(t), python, "-m", "unittest", "discover", "-v")
 	if !regexp.MustCompile(`(?m)^OK$`).MatchString(out) {
 		t.Errorf("unittest did not run every test:\n%s", out)
@@ -38,26 +38,45 @@ func TestPython(t *testing.T) {
 // The first order of the README works as it stands, in an empty folder that has only the installed client.
 func TestPythonReadme(t *testing.T) {
 	t.Parallel()
-	python := need.Program(t, "python3", "python3")
+	python := requires.Program(t, "python3", "python3")
 	folder := t.TempDir()
 	must.NoError(t, os.CopyFS(filepath.Join(folder, "assay"), os.DirFS("python/assay")))
 	file(t, folder, "first.py", example(t, "python", "python"))
 	wantVerdict(t, run(t, folder, service(t), python, "first.py"))
 }
 
-// TestTypeScript runs one after the other what compiles the client.
 func TestTypeScript(t *testing.T) {
 	t.Parallel()
-	npm, node := need.Program(t, "npm", "npm"), need.Program(t, "nodejs", "node")
+	npm := requires.Program(t, "npm", "npm")
 	out := run(t, "typescript", service(t), npm, "test")
 	if !strings.Contains(out, "# fail 0") || !strings.Contains(out, "# skipped 0") {
 		t.Errorf("node did not run every test:\n%s", out)
 	}
-	folder := t.TempDir()
-	pack := strings.Fields(run(t, "typescript", nil, npm, "pack", "--silent", "--pack-destination", folder))
-	run(t, folder, nil, npm, "install", "--offline", "--no-audit", "--no-fund", "./"+pack[len(pack)-1])
+}
+
+// The first order of the README works as it stands, in an empty folder where the client was installed as the README
+// says: from a checkout that has not compiled it. The compiler is the one that is there.
+func TestTypeScriptReadme(t *testing.T) {
+	t.Parallel()
+	requires.Program(t, "npm", "npm")
+	node, bash := requires.Program(t, "nodejs", "node"), requires.Program(t, "bash", "bash")
+	checkout, folder := t.TempDir(), t.TempDir()
+	client := filepath.Join(checkout, "clients", "typescript")
+	must.NoError(t, os.CopyFS(client, os.DirFS("typescript")))
+	must.NoError(t, os.RemoveAll(filepath.Join(client, "dist")))
+	install := string(example(t, "typescript", "sh"))
+	run(t, folder, []string{
+		"ASSAY=" + checkout, "npm_config_offline=true", "npm_config_audit=false", "npm_config_fund=false",
+	}, bash, "-ec", install)
 	file(t, folder, "first.mjs", example(t, "typescript", "js"))
 	wantVerdict(t, run(t, folder, service(t), node, "first.mjs"))
+	for _, guide := range []string{"quickstart.md", "ja/quickstart.md"} {
+		text, err := os.ReadFile(filepath.Join("..", "docs", "guides", guide))
+		must.NoError(t, err)
+		if !strings.Contains(string(text), install) {
+			t.Errorf("%s installs the client in another way than its README:\n%s", guide, install)
+		}
+	}
 }
 
 // service starts the program with the demo catalog and an account, and returns the variables that tell the client's
@@ -129,7 +148,7 @@ func wantVerdict(t *testing.T, out string) {
 	}
 }
 
-// example returns the first block of code in the client's README.
+// example returns the first block of code of a language in the client's README.
 func example(t *testing.T, client, language string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(client, "README.md"))

@@ -13,6 +13,7 @@
 
 from .aio import AsyncClient
 from .client import Client
+from .delivery_log import DeliveryLog, DeliveryState, MemoryDeliveryLog
 from .errors import (
     APIError,
     AssayError,
@@ -33,7 +34,7 @@ from .errors import (
 )
 from .photos import Progress
 from .retry import RetryPolicy
-from .webhook import DeliveryLog, MemoryDeliveryLog, WebhookReceiver, decode_webhook, sign_webhook, verify_webhook
+from .webhook import WebhookReceiver, decode_webhook, sign_webhook, verify_webhook
 
 __version__ = "1.0.0"
 
@@ -45,6 +46,7 @@ __all__ = [
     "Client",
     "ConflictError",
     "DeliveryLog",
+    "DeliveryState",
     "MemoryDeliveryLog",
     "NotEnoughCreditsError",
     "NotFoundError",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, AsyncIterator, Awaitable, Callable, Concatenate, Iterator, ParamSpec, TypeVar
+import time
+from typing import Any, AsyncIterator, Awaitable, Callable, Concatenate, Iterator, Optional, ParamSpec, TypeVar
 
-from .client import Client
+from . import types as t
+from .client import Client, poll_waits, wait_before_next_read
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -61,7 +63,6 @@ class AsyncClient:
     iter_events = _iterate(Client.iter_events)
     get_me = _call(Client.get_me)
     submit_update_photos = _call(Client.submit_update_photos)
-    wait_for_order = _call(Client.wait_for_order)
     create_capture_link = _call(Client.create_capture_link)
     get_capture_link = _call(Client.get_capture_link)
     revoke_capture_link = _call(Client.revoke_capture_link)
@@ -72,3 +73,22 @@ class AsyncClient:
     delete_webhook = _call(Client.delete_webhook)
     update_webhook = _call(Client.update_webhook)
     rotate_secret = _call(Client.rotate_secret)
+
+    async def wait_for_order(
+        self,
+        order_id: str,
+        *,
+        timeout: Optional[float] = None,
+        interval: float = 5.0,
+        max_interval: float = 60.0,
+        locale: Optional[str] = None,
+    ) -> t.OrderDetail:
+        """As Client.wait_for_order. It waits on the loop: a thread that slept for as long as an order takes would keep
+        others waiting, and could not be canceled."""
+        waits = poll_waits(timeout, interval, max_interval, time.monotonic)
+        while True:
+            order = await self.get_order(order_id, locale=locale)
+            wait = wait_before_next_read(order, waits)
+            if wait is None:
+                return order
+            await asyncio.sleep(wait)

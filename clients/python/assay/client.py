@@ -11,12 +11,12 @@ from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Sequence, U
 from urllib.parse import quote, urlencode
 
 from . import types as t
-from .errors import AssayError, NotFoundError, PhotoRefusedError, WaitTimeoutError
+from .errors import APIError, AssayError, NotFoundError, PhotoRefusedError, WaitTimeoutError, is_ambiguous
 from .photos import Photo, Progress, Upload
 from .retry import RetryPolicy
 from .transport import Response, Transport
 
-_NEW_KEY = "new"
+_NEW_KEY: Any = object()
 _FINAL = ("completed", "error")
 
 
@@ -149,14 +149,18 @@ class Client:
         program. With None it is sent once: when is_ambiguous(error), look for the order with find_order first."""
         if idempotency_key is None:
             return self._post("/orders", order)
-        key = str(uuid.uuid4()) if idempotency_key == _NEW_KEY else idempotency_key
+        key = str(uuid.uuid4()) if idempotency_key is _NEW_KEY else idempotency_key
+        if not 1 <= len(key) <= 255 or not (key.isascii() and key.isprintable()):
+            raise ValueError("an idempotency key has 1 to 255 printable ASCII characters")
         return self._post("/orders", order, headers={"Idempotency-Key": key}, repeat=True)
 
     def find_order(self, external_id: str) -> Optional[t.OrderDetail]:
         """The order with this external_id, or None: what to ask before a creation is sent again."""
         try:
             return self.get_order(external_id)
-        except NotFoundError:
+        except NotFoundError as error:
+            if error.code != "order-not-found":  # the page of a proxy, or a wrong base URL: it says nothing of orders
+                raise
             return None
 
     def list_orders(
@@ -185,7 +189,13 @@ class Client:
 
     def iter_orders(self, **filters: Any) -> Iterator[t.OrderSummary]:
         """All orders that list_orders would return, page by page. An order that is created meanwhile can move
-        others to the next page: those are returned once."""
+        others to the next page: those are returned once.
+
+        With sort="updated" it goes on by updated_at, not by page numbers: an order that changes meanwhile moves to the
+        end of the list and is returned again there, and the others are all returned, unless more changed in one
+        moment than fit on a page. Without it, orders that leave a status or an outcome meanwhile can hide others."""
+        if filters.get("sort") == "updated":
+            return self._by_update({"limit": 50, **filters})
         return self._pages(self.list_orders, {"limit": 50, **filters}, unique="id")
 
     def get_order(self, order_id: str, *, locale: Optional[str] = None) -> t.OrderDetail:
@@ -241,15 +251,13 @@ class Client:
     ) -> t.OrderDetail:
         """Reads the order until there is something to do: completed, error or update-photos. Prefer webhooks for many
         orders. Raises WaitTimeoutError when it takes longer than timeout seconds."""
-        end = None if timeout is None else self._clock() + timeout
+        waits = poll_waits(timeout, interval, max_interval, self._clock)
         while True:
             order = self.get_order(order_id, locale=locale)
-            if order["status"] in _FINAL or order["status"] == "update-photos":
+            wait = wait_before_next_read(order, waits)
+            if wait is None:
                 return order
-            if end is not None and self._clock() + interval > end:
-                raise WaitTimeoutError(f"order {order['id']} is still {order['status']}")
-            self._sleep(interval)
-            interval = min(interval * 1.5, max_interval)
+            self._sleep(wait)
 
     # Capture links
 
@@ -296,16 +304,19 @@ class Client:
         return self._post("/webhooks/" + _segment(webhook_id), change, repeat=True, method="PATCH")
 
     def rotate_secret(self, webhook_id: str) -> t.RotatedSecret:
-        """Gives an endpoint a new signing secret; the old one stays valid until previous_valid_until. Sent once."""
+        """Gives an endpoint a new signing secret; the old one stays valid until previous_valid_until. Sent once:
+        after an error that is_ambiguous, pause the endpoint before you rotate again, or the secret of your receiver
+        ends."""
         return self._post(f"/webhooks/{_segment(webhook_id)}/rotate_secret", {})
 
     # Sending
 
     def _delete(self, path: str) -> None:
         try:
-            self._repeat(lambda attempt: self._transport.send("DELETE", path, attempt=attempt))
-        except NotFoundError:
-            pass
+            self._repeat(lambda attempt: self._transport.send("DELETE", path, attempt=attempt), write=True)
+        except NotFoundError as error:
+            if error.code != "not-found":  # not the service's answer
+                raise
 
     def _get(self, path: str, **query: Union[str, int, None]) -> Any:
         given = {name: value for name, value in query.items() if value is not None}
@@ -327,17 +338,20 @@ class Client:
         def send(attempt: int) -> Any:
             return self._transport.send(method, path, attempt=attempt, body=encoded, headers=fields)
 
-        return self._repeat(send) if repeat else send(1)
+        return self._repeat(send, write=True) if repeat else send(1)
 
-    def _repeat(self, send: Callable[[int], Any]) -> Any:
-        attempt = 1
+    def _repeat(self, send: Callable[[int], Any], *, write: bool = False) -> Any:
+        attempt, unsettled = 1, False
         while True:
             try:
                 return send(attempt)
             except AssayError as error:
                 delay = self._retry.delay(attempt, error, random.random())
                 if delay is None:
+                    if isinstance(error, APIError):
+                        error.unsettled = unsettled
                     raise
+                unsettled = unsettled or (write and is_ambiguous(error))
             self._sleep(delay)
             attempt += 1
 
@@ -354,6 +368,53 @@ class Client:
             if not answer["data"] or page * answer["limit"] >= answer["total"]:
                 return
             page += 1
+
+    def _by_update(self, filters: Dict[str, Any]) -> Iterator[t.OrderSummary]:
+        # An order that changes leaves its place for the end, and those behind it move to earlier pages: the next page
+        # is asked for by the time of the last order. Only where a page has a single moment is it taken by number.
+        page = int(filters.pop("page", None) or 1)
+        last: Optional[str] = None
+        seen: set = set()  # ids of the orders of that moment
+        while True:
+            answer = self.list_orders(page=page, **filters)
+            for order in answer["data"]:
+                if order["updated_at"] != last:
+                    last, seen = order["updated_at"], set()
+                if order["id"] not in seen:
+                    seen.add(order["id"])
+                    yield order
+            if not answer["data"] or page * answer["limit"] >= answer["total"]:
+                return
+            if last is not None and last != filters.get("updated_since"):
+                page, filters["updated_since"] = 1, last
+            else:
+                page += 1
+
+
+def poll_waits(
+    timeout: Optional[float], interval: float, max_interval: float, clock: Callable[[], float]
+) -> Iterator[float]:
+    """The waits between the reads of an order: they grow by half, and the last one ends with the timeout."""
+    end = None if timeout is None else clock() + timeout
+
+    def waits(wait: float) -> Iterator[float]:
+        while True:
+            left = wait if end is None else end - clock()
+            if left <= 0:
+                return
+            yield min(wait, left)
+            wait = min(wait * 1.5, max_interval)
+
+    return waits(interval)
+
+
+def wait_before_next_read(order: t.OrderDetail, waits: Iterator[float]) -> Optional[float]:
+    """None when the order has something to do."""
+    if order["status"] in _FINAL or order["status"] == "update-photos":
+        return None
+    for wait in waits:
+        return wait
+    raise WaitTimeoutError(f"order {order['id']} is still {order['status']}")
 
 
 def _segment(identifier: str) -> str:

@@ -43,6 +43,8 @@ class APIError(AssayError):
         self.request_id = request_id
         self.retry_after = retry_after
         """Seconds that the service asks to wait, or None."""
+        self.unsettled = False
+        """Whether an earlier attempt of the same write has an unknown result. This is the answer to the last one."""
 
 
 class ValidationError(APIError):
@@ -66,7 +68,8 @@ class PermissionDeniedError(APIError):
 
 
 class NotFoundError(APIError):
-    """404: the resource does not exist in the key's account and environment."""
+    """404: the resource does not exist in the key's account and environment. With the code http-404 it is not the
+    service that says so: a proxy, or the base URL is wrong."""
 
 
 class ConflictError(APIError):
@@ -130,6 +133,6 @@ def api_error(status: int, envelope: Dict[str, Any], request_id: str, retry_afte
 
 def is_ambiguous(error: BaseException) -> bool:
     """Whether the service may have done what was asked although the call failed: read before you send it again."""
-    if isinstance(error, (TransportError, UnexpectedAnswerError)):
-        return True
-    return isinstance(error, APIError) and error.status >= 500
+    if isinstance(error, APIError):
+        return error.unsettled or error.status == 408 or error.status >= 500 or error.code == "request-in-progress"
+    return isinstance(error, (TransportError, UnexpectedAnswerError))

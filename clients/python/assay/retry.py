@@ -12,9 +12,9 @@ from .errors import APIError, AssayError, TransportError
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """Waits between attempts, in seconds. Only reads and creations with an idempotency key are repeated, after 429,
-    5xx, 409 request-in-progress and transport failures. Half of each backoff is random, so that clients that failed
-    together do not return together."""
+    """Waits between attempts, in seconds. Only reads, deletions, quotes, changes of a webhook endpoint and creations
+    with an idempotency key are repeated, after 429, 5xx, 409 request-in-progress and transport failures. Half of each
+    backoff is random, so that clients that failed together do not return together."""
 
     max_attempts: int = 4
     base_delay: float = 0.5

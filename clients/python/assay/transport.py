@@ -33,6 +33,36 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
+class _EarlyAnswers:
+    """Connections that look for the answer also when the body could not be sent to its end: a refusal may come before,
+    and who refuses need not read on."""
+
+    def request(self, *args: Any, **kwargs: Any) -> None:
+        try:
+            super().request(*args, **kwargs)  # type: ignore[misc]
+        except (BrokenPipeError, ConnectionResetError):
+            if self.sock is None:  # type: ignore[attr-defined]
+                raise
+
+
+class _HTTPConnection(_EarlyAnswers, http.client.HTTPConnection):
+    pass
+
+
+class _HTTPSConnection(_EarlyAnswers, http.client.HTTPSConnection):
+    pass
+
+
+class _HTTPHandler(urllib.request.HTTPHandler):
+    def do_open(self, http_class: Any, req: urllib.request.Request, **options: Any) -> Any:
+        return super().do_open(_HTTPConnection, req, **options)
+
+
+class _HTTPSHandler(urllib.request.HTTPSHandler):
+    def do_open(self, http_class: Any, req: urllib.request.Request, **options: Any) -> Any:
+        return super().do_open(_HTTPSConnection, req, **options)
+
+
 class Transport:
     """Sends requests with the key and turns failures into errors of this package."""
 
@@ -58,7 +88,7 @@ class Transport:
         }
         self._timeout = timeout
         self._on_response = on_response
-        self._opener = urllib.request.build_opener(_NoRedirect, urllib.request.HTTPSHandler(context=ssl_context))
+        self._opener = urllib.request.build_opener(_NoRedirect, _HTTPHandler, _HTTPSHandler(context=ssl_context))
 
     def send(
         self,
@@ -69,7 +99,7 @@ class Transport:
         body: Union[bytes, Iterable[bytes], None] = None,
         headers: Optional[Dict[str, str]] = None,
     ) -> Any:
-        """Returns the decoded JSON of a success, or None for an answer without a body."""
+        """Returns the decoded JSON of a success, or None for 204."""
         request = urllib.request.Request(
             self.base_url + path, data=body, method=method, headers={**self._headers, **(headers or {})}  # type: ignore[arg-type]
         )
@@ -96,7 +126,7 @@ class Transport:
 
 
 def _decode(method: str, path: str, status: int, text: bytes) -> Any:
-    if status == 204 or not text:
+    if status == 204:
         return None
     try:
         answer = json.loads(text)

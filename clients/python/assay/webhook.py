@@ -7,17 +7,21 @@ import hashlib
 import hmac
 import inspect
 import json
-import threading
+import logging
 import time
-from collections import OrderedDict
-from typing import Any, Awaitable, Callable, Iterable, Mapping, Optional, Protocol, Sequence, Union
+from contextlib import contextmanager
+from typing import Any, Awaitable, Callable, Iterable, Iterator, Mapping, Optional, Sequence, Union
 
+from .delivery_log import DeliveryLog, MemoryDeliveryLog
 from .errors import WebhookError
 from .types import OrderOutcomePayload, UpdatePhotosPayload
 
 Delivery = Union[OrderOutcomePayload, UpdatePhotosPayload]
 
+_logger = logging.getLogger("assay")
+
 TOLERANCE = 300.0
+LEASE = 120.0
 MAX_BODY_BYTES = 1 << 20
 
 
@@ -44,13 +48,13 @@ def verify_webhook(
     lower = {name.lower(): value for name, value in headers.items()}
     timestamp = lower.get("x-lg-timestamp", "")
     given = [s for s in (lower.get("x-lg-signature"), lower.get("x-lg-signature-previous")) if s]
-    if not timestamp.isdigit() or len(timestamp) > 12 or not given:
+    if not (timestamp.isascii() and timestamp.isdigit()) or len(timestamp) > 12 or not given:
         raise WebhookError("the delivery has no timestamp or no signature", 401)
     matches = False
     for secret in known:
         expected = sign_webhook(secret, int(timestamp), body).encode()
         for signature in given:
-            matches |= hmac.compare_digest(expected, signature.encode())
+            matches |= hmac.compare_digest(expected, signature.encode(errors="replace"))
     if not matches:
         raise WebhookError("the signature does not match", 401)
     if abs((time.time() if now is None else now) - int(timestamp)) > tolerance:
@@ -68,42 +72,13 @@ def decode_webhook(body: bytes) -> Delivery:
     return delivery  # type: ignore[return-value]
 
 
-class DeliveryLog(Protocol):
-    """Remembers deliveries, so that each is processed once. Keep it in your database when the receiver restarts or
-    runs on several machines."""
-
-    def begin(self, delivery_id: str) -> bool:
-        """Whether the delivery is new. It counts as processed from now on."""
-
-    def undo(self, delivery_id: str) -> None:
-        """The delivery could not be processed and will come again."""
-
-
-class MemoryDeliveryLog:
-    """A DeliveryLog of one process that keeps the newest ids."""
-
-    def __init__(self, size: int = 10_000) -> None:
-        self._ids: "OrderedDict[str, None]" = OrderedDict()
-        self._size = size
-        self._lock = threading.Lock()
-
-    def begin(self, delivery_id: str) -> bool:
-        with self._lock:
-            if delivery_id in self._ids:
-                return False
-            self._ids[delivery_id] = None
-            if len(self._ids) > self._size:
-                self._ids.popitem(last=False)
-            return True
-
-    def undo(self, delivery_id: str) -> None:
-        with self._lock:
-            self._ids.pop(delivery_id, None)
-
-
 class WebhookReceiver:
-    """Verifies deliveries and hands each to handle once. It answers 204 when handle returns, also for duplicates, and
-    500 when it raises, so that the service delivers again. Mount receiver.wsgi or receiver.asgi, or call receive."""
+    """Verifies deliveries and hands each to handle once. It answers 204 when handle has returned, also for later
+    attempts; 503 to an attempt that comes while handle is still at it, and 500 when handle raises, so that the service
+    delivers again; the logger "assay" gets the error. Mount receiver.wsgi or receiver.asgi, or call receive.
+
+    lease is how many seconds a delivery that handle works on is not handed over again. Nothing should take longer: a
+    later attempt of the service would get another handle."""
 
     def __init__(
         self,
@@ -111,61 +86,99 @@ class WebhookReceiver:
         handle: Callable[[Delivery], Any],
         *,
         log: Optional[DeliveryLog] = None,
+        lease: float = LEASE,
         tolerance: float = TOLERANCE,
         max_body_bytes: int = MAX_BODY_BYTES,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._secrets = secrets
         self._handle = handle
+        self._is_async = any(map(inspect.iscoroutinefunction, (handle, getattr(handle, "__call__", None))))
         self._log = MemoryDeliveryLog() if log is None else log
+        self._lease = lease
         self._tolerance = tolerance
         self._max = max_body_bytes
         self._clock = clock
 
     def receive(self, method: str, headers: Mapping[str, str], body: bytes) -> int:
         """The HTTP status to answer with. handle must be an ordinary function."""
-        delivery = self._accept(method, headers, body)
-        if isinstance(delivery, int):
-            return delivery
         try:
-            self._handle(delivery)
+            delivery = self._accept(method, headers, body)
+            if isinstance(delivery, int):
+                return delivery
+            delivery_id = delivery["delivery_id"]
+            state = self._log.begin(delivery_id, self._lease)
+            if state != "new":
+                return _STATUS_OF_STATE[state]
+            with self._undone(delivery_id):
+                result = self._handle(delivery)
+                if inspect.isawaitable(result):  # nobody would wait for it, and 204 would be a lie
+                    if inspect.iscoroutine(result):
+                        result.close()
+                    raise TypeError("handle is a coroutine function: mount receiver.asgi, or await receive_async")
+                self._log.done(delivery_id)
         except Exception:
-            self._log.undo(delivery["delivery_id"])
+            _logger.exception("a webhook delivery failed")
             return 500
         return 204
 
     async def receive_async(self, method: str, headers: Mapping[str, str], body: bytes) -> int:
-        """As receive; an ordinary handle runs in a thread, a coroutine function on the loop."""
-        if not inspect.iscoroutinefunction(self._handle):
+        """As receive; an ordinary handle runs in a thread, a coroutine function on the loop. The log is always asked in
+        a thread, except that what is canceled or failed is undone at once."""
+        if not self._is_async:
             return await asyncio.to_thread(self.receive, method, headers, body)
-        delivery = self._accept(method, headers, body)
-        if isinstance(delivery, int):
-            return delivery
         try:
-            await self._handle(delivery)
+            delivery = self._accept(method, headers, body)
+            if isinstance(delivery, int):
+                return delivery
+            delivery_id = delivery["delivery_id"]
+            state = await asyncio.to_thread(self._log.begin, delivery_id, self._lease)
+            if state != "new":
+                return _STATUS_OF_STATE[state]
+            with self._undone(delivery_id):
+                await self._handle(delivery)
+                await asyncio.to_thread(self._log.done, delivery_id)
         except Exception:
-            self._log.undo(delivery["delivery_id"])
+            _logger.exception("a webhook delivery failed")
             return 500
         return 204
 
+    @contextmanager
+    def _undone(self, delivery_id: str) -> Iterator[None]:
+        """Gives the delivery back when something is raised: also CancelledError and SystemExit, which go on."""
+        try:
+            yield
+        except BaseException:
+            try:
+                self._log.undo(delivery_id)
+            except Exception:
+                _logger.exception("webhook delivery %s is not new before its lease has ended", delivery_id)
+            raise
+
     def _accept(self, method: str, headers: Mapping[str, str], body: bytes) -> Union[Delivery, int]:
+        """The delivery, or the status of a refusal."""
         if method != "POST":
             return 405
         if len(body) > self._max:
             return 413
         try:
             verify_webhook(self._secrets, headers, body, tolerance=self._tolerance, now=self._clock())
-            delivery = decode_webhook(body)
+            return decode_webhook(body)
         except WebhookError as error:
+            if error.status == 500:
+                raise
             return error.status
-        return delivery if self._log.begin(delivery["delivery_id"]) else 204
 
     def wsgi(self, environ: Mapping[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         """A WSGI application."""
         headers = {k[5:].replace("_", "-"): v for k, v in environ.items() if k.startswith("HTTP_")}
-        length = environ.get("CONTENT_LENGTH") or "0"
-        wanted = min(int(length), self._max + 1) if length.isdigit() else self._max + 1
-        status = self.receive(environ["REQUEST_METHOD"], headers, environ["wsgi.input"].read(wanted))
+        try:
+            length = min(int(environ.get("CONTENT_LENGTH") or 0), self._max + 1)
+            body = environ["wsgi.input"].read(max(length, 0))
+        except Exception:  # each server has its own error for a sender that went away; or the length is no number
+            status = 400
+        else:
+            status = self.receive(environ["REQUEST_METHOD"], headers, body)
         start_response(f"{status} {_REASONS[status]}", [("Content-Length", "0")] if status != 204 else [])
         return []
 
@@ -192,6 +205,8 @@ class WebhookReceiver:
         await send({"type": "http.response.body", "body": b""})
 
 
+_STATUS_OF_STATE = {"running": 503, "done": 204}
+
 _REASONS = {
     204: "No Content",
     400: "Bad Request",
@@ -199,4 +214,5 @@ _REASONS = {
     405: "Method Not Allowed",
     413: "Content Too Large",
     500: "Internal Server Error",
+    503: "Service Unavailable",
 }

@@ -1,24 +1,31 @@
 """The retry rules of the interface."""
 
+import asyncio
+import socket
+import threading
 import unittest
 from typing import List
+from urllib.parse import parse_qs, urlsplit
 
 from assay import (
     APIError,
+    AsyncClient,
     Client,
     ConflictError,
     NotEnoughCreditsError,
+    NotFoundError,
     RateLimitError,
     RetryPolicy,
     ServerError,
     TransportError,
+    UnexpectedAnswerError,
     ValidationError,
     WaitTimeoutError,
     is_ambiguous,
 )
 from assay.retry import parse_retry_after
 
-from .stub import Stub, envelope
+from .stub import Answer, Stub, envelope
 
 ORDER = {"brand_code": "b", "category_code": "c", "photos": [{"url": "https://m/x", "index_code": "i"}]}
 CREATED = (201, {}, {"id": "1", "external_id": None, "order_number": "n", "status": "queued", "due_date": None})
@@ -87,6 +94,35 @@ class Retries(unittest.TestCase):
         self.assertEqual(len({headers["Idempotency-Key"] for _, _, headers, _ in stub.requests}), 2)
         self.assertEqual(stub.requests[1][2]["Idempotency-Key"], "mine")
 
+    def test_any_text_can_be_a_key(self) -> None:
+        with Stub(CREATED) as stub:
+            self.client(stub).create_order(ORDER, idempotency_key="new")  # type: ignore[arg-type]
+        self.assertEqual(stub.requests[0][2]["Idempotency-Key"], "new")
+        for key in ("", "a\nb", "ü", "x" * 256):
+            with self.assertRaises(ValueError):
+                self.client(stub).create_order(ORDER, idempotency_key=key)  # type: ignore[arg-type]
+
+    def test_an_unknown_result_of_an_earlier_attempt_counts(self) -> None:
+        limited = envelope(429, "rate-limit-exceeded", {"Retry-After": "3600"})
+        for first, ambiguous in ((envelope(500, "internal-error"), True), (envelope(429, "x"), False)):
+            with Stub(first, limited) as stub:
+                with self.assertRaises(RateLimitError) as caught:
+                    self.client(stub).create_order(ORDER)  # type: ignore[arg-type]
+            self.assertEqual(is_ambiguous(caught.exception), ambiguous)
+        with Stub(envelope(500, "internal-error"), limited) as stub:
+            with self.assertRaises(RateLimitError) as caught:
+                self.client(stub).get_balance()
+        self.assertFalse(is_ambiguous(caught.exception))
+        with Stub(*[envelope(409, "request-in-progress")] * 4) as stub:
+            with self.assertRaises(ConflictError) as running:
+                self.client(stub).create_order(ORDER)  # type: ignore[arg-type]
+        self.assertTrue(is_ambiguous(running.exception))
+
+    def test_an_empty_success_is_not_an_answer(self) -> None:
+        with Stub((200, {}, None)) as stub:
+            with self.assertRaises(UnexpectedAnswerError):
+                self.client(stub).get_balance()
+
     def test_without_a_key_a_creation_is_sent_once(self) -> None:
         with Stub(envelope(503, "service-unavailable")) as stub:
             with self.assertRaises(ServerError):
@@ -105,10 +141,40 @@ class Retries(unittest.TestCase):
                     call(self.client(stub))
             self.assertEqual(len(stub.requests), 1)
 
+    def test_a_refusal_before_the_end_of_an_upload(self) -> None:
+        server = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(server.close)
+
+        def refuse() -> None:
+            connection, _ = server.accept()
+            connection.recv(1000)
+            body = b'{"code":"payload-too-large"}'
+            head = b"HTTP/1.1 413 Content Too Large\r\nContent-Length: %d\r\nConnection: close\r\n\r\n"
+            connection.sendall(head % len(body) + body)
+            connection.close()  # with what it has not read: the sender's next bytes are refused
+
+        threading.Thread(target=refuse, daemon=True).start()
+        client = Client(f"http://127.0.0.1:{server.getsockname()[1]}/v1/integrations", "key")
+        with self.assertRaises(APIError) as caught:
+            client.upload_photos([("a.jpg", b"x" * 50_000_000)])
+        self.assertEqual((caught.exception.status, caught.exception.code), (413, "payload-too-large"))
+
     def test_deleting_again_is_no_error(self) -> None:
         with Stub(envelope(503, "service-unavailable"), envelope(404, "not-found")) as stub:
             self.client(stub).delete_webhook("1")
         self.assertEqual([r[0] for r in stub.requests], ["DELETE", "DELETE"])
+
+    def test_only_the_service_says_that_something_is_missing(self) -> None:
+        proxy: Answer = (404, {}, None)
+        no_route = envelope(404, "not-found")
+        with Stub(envelope(404, "order-not-found"), proxy, no_route, proxy, proxy) as stub:
+            client = self.client(stub)
+            self.assertIsNone(client.find_order("1"))
+            calls = (client.find_order, client.find_order, client.delete_webhook, client.revoke_capture_link)
+            for number, call in enumerate(calls):
+                with self.subTest(number), self.assertRaises(NotFoundError):
+                    call("1")
+        self.assertEqual(len(stub.requests), 5)
 
     def test_errors_by_code(self) -> None:
         problem = {"field": "photos", "code": "required", "message": "m"}
@@ -137,8 +203,21 @@ class Retries(unittest.TestCase):
             client = Client(stub.url, "k", clock=lambda: now[0], sleep=lambda s: now.__setitem__(0, now[0] + s))
             with self.assertRaises(WaitTimeoutError):
                 client.wait_for_order("1", timeout=20)
-        self.assertLessEqual(now[0], 20)
-        self.assertGreater(len(stub.requests), 2)
+        self.assertEqual(now[0], 20)
+        self.assertEqual(len(stub.requests), 4)
+
+    def test_waiting_on_a_loop_can_be_canceled(self) -> None:
+        async def flow(url: str) -> None:
+            with self.assertRaises(asyncio.TimeoutError):
+                await asyncio.wait_for(AsyncClient(url, "k").wait_for_order("1", interval=3600), 1)
+
+        with Stub((200, {}, {"id": "1", "status": "queued"})) as stub:
+            ended = threading.Event()
+            threading.Thread(target=lambda: (asyncio.run(flow(stub.url)), ended.set()), daemon=True).start()
+            self.assertTrue(ended.wait(60), "the loop does not end")
+        with Stub((200, {}, {"id": "1", "status": "queued"}), (200, {}, {"id": "1", "status": "completed"})) as stub:
+            order = asyncio.run(AsyncClient(stub.url, "k").wait_for_order("1", interval=0.01))
+        self.assertEqual(order["status"], "completed")
 
     def test_the_key_is_not_shown(self) -> None:
         self.assertNotIn("secret", repr(Client("https://x/v1/integrations", "secret")))
@@ -154,6 +233,24 @@ class Retries(unittest.TestCase):
         self.assertEqual(parse_retry_after("3"), 3)
         self.assertEqual(parse_retry_after("Thu, 01 Jan 1970 00:01:00 GMT", now=50), 10)
         self.assertIsNone(parse_retry_after("soon"))
+
+
+class ByUpdate(unittest.TestCase):
+    """Orders that change while a list is read by their last change."""
+
+    def test_none_is_missed(self) -> None:
+        def page(number: int, total: int, *orders: str) -> Answer:
+            data = [{"id": o[0], "updated_at": f"2026-03-01T10:00:0{o[1]}Z"} for o in orders]
+            return 200, {}, {"data": data, "page": number, "limit": 2, "total": total}
+
+        # a changes after the first page, and b to d have the same moment.
+        answers = [page(1, 5, "a1", "b2"), page(1, 5, "b2", "c2"), page(2, 5, "d2", "e3"), page(1, 2, "e3", "a4")]
+        with Stub(*answers) as stub:
+            found = [o["id"] for o in Client(stub.url, "key").iter_orders(sort="updated", limit=2)]
+        self.assertEqual(found, ["a", "b", "c", "d", "e", "a"])
+        asked = [parse_qs(urlsplit(path).query) for _, path, _, _ in stub.requests]
+        since = [q.get("updated_since", [""])[0][-3:] + q["page"][0] for q in asked]
+        self.assertEqual(since, ["1", "02Z1", "02Z2", "03Z1"])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-import { AssayError, NotFoundError, PhotoRefusedError, WaitTimeoutError } from "./errors.js";
+import { APIError, AssayError, isAmbiguous, NotFoundError, PhotoRefusedError, WaitTimeoutError } from "./errors.js";
 import { type PhotoFile, type Progress, uploadBody } from "./photos.js";
 import { defaultRetryPolicy, retryDelay, type RetryPolicy } from "./retry.js";
 import { type Call, type ResponseInfo, Transport } from "./transport.js";
@@ -168,6 +168,9 @@ export class Client {
     options: CallOptions & { idempotencyKey?: string | null } = {},
   ): Promise<t.CreatedOrder> {
     const { idempotencyKey = crypto.randomUUID() } = options;
+    if (idempotencyKey !== null && !/^[\x20-\x7e]{1,255}$/.test(idempotencyKey)) {
+      throw new TypeError("an idempotency key has 1 to 255 printable ASCII characters");
+    }
     const headers = idempotencyKey === null ? {} : { "Idempotency-Key": idempotencyKey };
     const call = post("/orders", order, options.signal, headers);
     return (await (idempotencyKey === null ? this.#transport.send(call, 1) : this.#repeat(call))) as t.CreatedOrder;
@@ -175,7 +178,7 @@ export class Client {
 
   /** The order with this external_id, or undefined: what to ask before a creation is sent again. */
   async findOrder(externalId: string, options: CallOptions = {}): Promise<t.OrderDetail | undefined> {
-    return this.getOrder(externalId, options).catch(notFound);
+    return this.getOrder(externalId, options).catch(missing("order-not-found"));
   }
 
   listOrders(filter: OrderFilter = {}): Promise<t.OrderPage> {
@@ -185,8 +188,13 @@ export class Client {
   /**
    * All orders that listOrders would return, page by page. An order that is created meanwhile can move others to the
    * next page: those are returned once.
+   *
+   * With `sort: "updated"` it goes on by updated_at, not by page numbers: an order that changes meanwhile moves to the
+   * end of the list and is returned again there, and the others are all returned, unless more changed in one moment
+   * than fit on a page. Without it, orders that leave a status or an outcome meanwhile can hide others.
    */
   orders(filter: OrderFilter = {}): AsyncGenerator<t.OrderSummary> {
+    if (filter.sort === "updated") return byUpdate((next) => this.listOrders(next), { limit: 50, ...filter });
     return pages((page) => this.listOrders({ limit: 50, ...filter, page }), filter.page);
   }
 
@@ -245,12 +253,15 @@ export class Client {
   async waitForOrder(id: string, options: WaitOptions = {}): Promise<t.OrderDetail> {
     const { timeout = Infinity, maxInterval = 60_000, signal, locale } = options;
     let { interval = 5_000 } = options;
-    for (let waited = 0; ; ) {
+    for (let left = timeout; ; ) {
+      const began = performance.now();
       const order = await this.getOrder(id, { signal, locale });
       if (["completed", "error", "update-photos"].includes(order.status)) return order;
-      if (waited + interval > timeout) throw new WaitTimeoutError(`order ${order.id} is still ${order.status}`);
-      await this.#sleep(interval, signal);
-      waited += interval;
+      left -= performance.now() - began;
+      if (left <= 0) throw new WaitTimeoutError(`order ${order.id} is still ${order.status}`);
+      const wait = Math.min(interval, left);
+      await this.#sleep(wait, signal);
+      left -= wait;
       interval = Math.min(interval * 1.5, maxInterval);
     }
   }
@@ -269,7 +280,7 @@ export class Client {
   /** A link that is not open any more counts as revoked. */
   async revokeCaptureLink(id: string, options: CallOptions = {}): Promise<void> {
     const call: Call = { method: "DELETE", path: `/capture_links/${segment(id)}`, signal: options.signal };
-    await this.#repeat(call).catch(notFound);
+    await this.#repeat(call).catch(missing("not-found"));
   }
 
   // Audit
@@ -295,7 +306,8 @@ export class Client {
 
   /** An endpoint that does not exist counts as deleted. */
   async deleteWebhook(id: string, options: CallOptions = {}): Promise<void> {
-    await this.#repeat({ method: "DELETE", path: `/webhooks/${segment(id)}`, signal: options.signal }).catch(notFound);
+    const call: Call = { method: "DELETE", path: `/webhooks/${segment(id)}`, signal: options.signal };
+    await this.#repeat(call).catch(missing("not-found"));
   }
 
   /** Pauses an endpoint, or lets it go on. Deliveries of a paused endpoint wait for at most 7 days. */
@@ -304,7 +316,10 @@ export class Client {
     return (await this.#repeat(call)) as t.WebhookEndpoint;
   }
 
-  /** Gives an endpoint a new signing secret; the old one stays valid until previous_valid_until. Sent once. */
+  /**
+   * Gives an endpoint a new signing secret; the old one stays valid until previous_valid_until. Sent once: after an error
+   * that isAmbiguous, pause the endpoint before you rotate again, or the secret of your receiver ends.
+   */
   async rotateSecret(id: string, options: CallOptions = {}): Promise<t.RotatedSecret> {
     const call = post(`/webhooks/${segment(id)}/rotate_secret`, {}, options.signal);
     return (await this.#transport.send(call, 1)) as t.RotatedSecret;
@@ -319,12 +334,17 @@ export class Client {
   }
 
   async #repeat(call: Call): Promise<unknown> {
+    let unsettled = false;
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#transport.send(call, attempt);
       } catch (error) {
         const delay = retryDelay(this.#retry, attempt, error, Math.random());
-        if (delay === undefined) throw error;
+        if (delay === undefined) {
+          if (error instanceof APIError) error.unsettled = unsettled;
+          throw error;
+        }
+        unsettled ||= call.method !== "GET" && isAmbiguous(error);
         await this.#sleep(delay, call.signal);
       }
     }
@@ -352,13 +372,50 @@ async function* pages<T extends object>(
   }
 }
 
+/**
+ * Reads orders in the sequence of their changes. One that changes leaves its place for the end, and those behind it move
+ * to earlier pages: the next page is asked for by the time of the last order. Only where a page has a single moment is
+ * it taken by number.
+ */
+async function* byUpdate(
+  read: (filter: OrderFilter) => Promise<t.OrderPage>,
+  filter: OrderFilter,
+): AsyncGenerator<t.OrderSummary> {
+  let page = filter.page ?? 1;
+  let since = filter.updated_since;
+  let last: string | undefined;
+  const seen = new Set<string>(); // ids of the orders of that moment
+  for (;;) {
+    const { data, limit, total } = await read({ ...filter, page, updated_since: since });
+    for (const order of data) {
+      if (order.updated_at && order.updated_at !== last) {
+        last = order.updated_at;
+        seen.clear();
+      }
+      if (seen.has(order.id)) continue;
+      seen.add(order.id);
+      yield order;
+    }
+    if (data.length === 0 || page * limit >= total) return;
+    if (last !== since) {
+      since = last;
+      page = 1;
+    } else {
+      page++;
+    }
+  }
+}
+
 function idOf(item: object): string {
   return "id" in item ? String(item.id) : "";
 }
 
-function notFound(error: unknown): undefined {
-  if (error instanceof NotFoundError) return undefined;
-  throw error;
+/** Takes a 404 of the service for an answer. One with another code says nothing: it is a proxy's, or no route's. */
+function missing(code: t.ErrorCode): (error: unknown) => undefined {
+  return (error) => {
+    if (error instanceof NotFoundError && error.code === code) return undefined;
+    throw error;
+  };
 }
 
 /** Escapes an identifier for its place in a path; dot segments too, which would be taken for steps. */

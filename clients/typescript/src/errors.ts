@@ -40,6 +40,8 @@ export class APIError extends AssayError implements Refusal {
   readonly details: Record<string, unknown>;
   readonly requestId: string;
   readonly retryAfter: number | undefined;
+  /** Whether an earlier attempt of the same write has an unknown result. This is the answer to the last one. */
+  unsettled = false;
 
   constructor(refusal: Refusal) {
     super(`${refusal.status} ${refusal.code}: ${refusal.message} (request ${refusal.requestId || "unknown"})`);
@@ -74,7 +76,10 @@ export class PermissionDeniedError extends APIError {
   override name = "PermissionDeniedError";
 }
 
-/** 404: the resource does not exist in the key's account and environment. */
+/**
+ * 404: the resource does not exist in the key's account and environment. With the code http-404 it is not the service
+ * that says so: a proxy, or the base URL is wrong.
+ */
 export class NotFoundError extends APIError {
   override name = "NotFoundError";
 }
@@ -125,6 +130,8 @@ export function apiError(refusal: Refusal): APIError {
 
 /** Reports whether the service may have done what was asked although the call failed: read before you send it again. */
 export function isAmbiguous(error: unknown): boolean {
-  if (error instanceof TransportError || error instanceof UnexpectedAnswerError) return true;
-  return error instanceof APIError && error.status >= 500;
+  if (error instanceof APIError) {
+    return error.unsettled || error.status === 408 || error.status >= 500 || error.code === "request-in-progress";
+  }
+  return error instanceof TransportError || error instanceof UnexpectedAnswerError;
 }

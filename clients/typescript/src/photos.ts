@@ -1,7 +1,7 @@
 /** A photo to upload. In Node, openAsBlob of node:fs makes a Blob of a file without reading it. */
 export interface PhotoFile {
   name: string;
-  data: Blob | Uint8Array<ArrayBuffer>;
+  data: Blob | Uint8Array;
 }
 
 /** How much of an upload has been sent, in bytes. */
@@ -12,7 +12,7 @@ export interface Progress {
 
 /** The body of an upload, and its content type where fetch does not find it itself. */
 export interface UploadBody {
-  body: FormData | ReadableStream<Uint8Array<ArrayBuffer>>;
+  body: FormData | ReadableStream<Uint8Array>;
   contentType?: string;
 }
 
@@ -25,7 +25,7 @@ export function uploadBody(photos: PhotoFile[], onProgress?: (progress: Progress
 }
 
 function asBlob(data: PhotoFile["data"]): Blob {
-  return data instanceof Blob ? data : new Blob([data]);
+  return data instanceof Blob ? data : new Blob([data as Uint8Array<ArrayBuffer>]);
 }
 
 /** Streams the form as fetch would encode it, and reports each chunk once it was taken. */

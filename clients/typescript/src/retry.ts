@@ -1,8 +1,8 @@
 import { APIError, TransportError } from "./errors.js";
 
 /**
- * Waits between attempts, in milliseconds. Only reads, deletions and creations with an idempotency key are repeated,
- * after 429, 5xx, 409 request-in-progress and transport failures.
+ * Waits between attempts, in milliseconds. Only reads, deletions, quotes, changes of a webhook endpoint and creations
+ * with an idempotency key are repeated, after 429, 5xx, 409 request-in-progress and transport failures.
  */
 export interface RetryPolicy {
   /** Attempts in all, the first one included. */

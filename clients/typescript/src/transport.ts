@@ -45,29 +45,22 @@ export class Transport {
     this.#options = options;
   }
 
-  /** Returns the decoded JSON of a success, or undefined for an answer without a body. */
+  /** Returns the decoded JSON of a success, or undefined for 204. */
   async send(call: Call, attempt: number): Promise<unknown> {
     const where = `${call.method} ${call.path}`;
     const timeout = AbortSignal.timeout(this.#options.timeout);
     const signal = call.signal ? anySignal(call.signal, timeout) : timeout;
-    let response: Response;
-    let text: string;
-    try {
-      response = await this.#options.fetch(this.baseURL + call.path, this.#init(call, signal));
-      this.#options.onResponse?.({
-        method: call.method,
-        path: call.path,
-        attempt,
-        status: response.status,
-        headers: response.headers,
-      });
-      text = await response.text();
-    } catch (cause) {
+    const failed = (cause: unknown): never => {
       if (call.signal?.aborted) throw call.signal.reason;
       throw cause instanceof AssayError ? cause : new TransportError(`${where}: ${reason(cause)}`, { cause });
-    }
-    if (response.ok) return decode(where, response.status, text);
-    throw apiError({ ...envelope(response.status, text), ...headersOf(response) });
+    };
+    const request = async () => this.#options.fetch(this.baseURL + call.path, this.#init(call, signal));
+    const response = await request().catch(failed);
+    const { status, headers } = response;
+    this.#options.onResponse?.({ method: call.method, path: call.path, attempt, status, headers });
+    const text = await response.text().catch(failed);
+    if (response.ok) return decode(where, status, text);
+    throw apiError({ ...envelope(status, text), ...headersOf(response) });
   }
 
   #init(call: Call, signal: AbortSignal): RequestInit {
@@ -86,7 +79,7 @@ export class Transport {
 }
 
 function decode(where: string, status: number, text: string): unknown {
-  if (text === "") return undefined;
+  if (status === 204) return undefined;
   const value = parse(text);
   if (value === undefined) throw new UnexpectedAnswerError(`${where}: the answer is not a JSON object`, status);
   return value;

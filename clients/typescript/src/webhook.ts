@@ -1,3 +1,4 @@
+import { type DeliveryLog, MemoryDeliveryLog } from "./delivery_log.js";
 import { AssayError } from "./errors.js";
 import type { OrderOutcomePayload, UpdatePhotosPayload } from "./types.js";
 
@@ -79,40 +80,23 @@ export function decodeWebhook(body: Uint8Array): Delivery {
   return value as Delivery;
 }
 
-/** Remembers deliveries, so that each is processed once. Keep it in your database on several machines. */
-export interface DeliveryLog {
-  /** Whether the delivery is new. It counts as processed from now on. */
-  begin(deliveryId: string): boolean | Promise<boolean>;
-  /** The delivery could not be processed and will come again. */
-  undo(deliveryId: string): void | Promise<void>;
-}
-
-/** A DeliveryLog of one process that keeps the newest ids. */
-export class MemoryDeliveryLog implements DeliveryLog {
-  readonly #ids = new Set<string>();
-  constructor(readonly size = 10_000) {}
-
-  begin(deliveryId: string): boolean {
-    if (this.#ids.has(deliveryId)) return false;
-    this.#ids.add(deliveryId);
-    if (this.#ids.size > this.size) this.#ids.delete(this.#ids.values().next().value as string);
-    return true;
-  }
-
-  undo(deliveryId: string): void {
-    this.#ids.delete(deliveryId);
-  }
-}
-
 export interface ReceiverOptions extends VerifyOptions {
   log?: DeliveryLog;
+  /**
+   * Milliseconds for which a delivery that handle works on is not handed over again; two minutes by default. Nothing
+   * should take longer: a later attempt of the service would get another handle.
+   */
+  lease?: number;
   /** The longest body that is accepted; 1 MiB by default. */
   maxBodyBytes?: number;
+  /** Hears of everything that is answered with 500: what handle or the log has thrown. console.error by default. */
+  onError?: (error: unknown, delivery?: Delivery) => unknown;
 }
 
 /**
- * Verifies deliveries and hands each to handle once. It answers 204 when handle returns, also for duplicates, and 500
- * when it throws, so that the service delivers again.
+ * Verifies deliveries and hands each to handle once. It answers 204 when handle has returned, also for later attempts;
+ * 503 to an attempt that comes while handle is still at it, and 500 when handle throws, so that the service delivers
+ * again. Whatever is sent to it, it does not throw.
  */
 export class WebhookReceiver {
   readonly maxBodyBytes: number;
@@ -131,39 +115,65 @@ export class WebhookReceiver {
   async receive(method: string, headers: WebhookHeaders, body: Uint8Array): Promise<number> {
     if (method !== "POST") return 405;
     if (body.length > this.maxBodyBytes) return 413;
-    let delivery: Delivery;
+    let delivery: Delivery | undefined;
     try {
       await verifyWebhook(this.secrets, headers, body, this.options);
       delivery = decodeWebhook(body);
+      return await this.#process(delivery);
     } catch (error) {
-      if (error instanceof WebhookError) return error.status;
-      throw error;
+      const status = error instanceof WebhookError && !delivery ? error.status : 500;
+      if (status === 500) this.#report(error, delivery);
+      return status;
     }
-    if (!(await this.#log.begin(delivery.delivery_id))) return 204;
+  }
+
+  async #process(delivery: Delivery): Promise<number> {
+    const id = delivery.delivery_id;
+    const state = await this.#log.begin(id, this.options.lease ?? 120_000);
+    if (state === "done") return 204;
+    if (state === "running") return 503;
+    if (state !== "new") throw new TypeError(`begin of the delivery log returned ${state}`);
     try {
       await this.handle(delivery);
+      await this.#log.done(id);
       return 204;
-    } catch {
-      await this.#log.undo(delivery.delivery_id);
+    } catch (error) {
+      this.#report(error, delivery);
+      await this.#log.undo(id);
       return 500;
     }
   }
 
   /** Handles a fetch request, as edge runtimes, Deno, Bun and Hono pass it. */
   fetch = async (request: Request): Promise<Response> => {
-    const body = await readAll(request.body, this.maxBodyBytes);
-    return new Response(null, { status: await this.receive(request.method, request.headers, body) });
+    return new Response(null, { status: await this.#receiveFetch(request) });
   };
 
+  async #receiveFetch(request: Request): Promise<number> {
+    if (request.bodyUsed) {
+      this.#report(new TypeError("the raw body is gone: pass the request on before its body is read"));
+      return 500;
+    }
+    const body = await readAll(request.body, this.maxBodyBytes).catch(() => undefined);
+    return body ? this.receive(request.method, request.headers, body) : 400;
+  }
+
   /** Handles a request of Node's http server or of Express. Mount it before any body parser. */
-  express = async (request: NodeRequest, response: NodeResponse): Promise<void> => {
+  express = async (request: NodeRequest, response: NodeResponse, next?: (error: unknown) => void): Promise<void> => {
     const parsed = request.body;
+    let status: number;
     // A body parser that went before has kept the bytes (express.raw) or lost them (express.json).
     if (parsed !== undefined && !(parsed instanceof Uint8Array)) {
-      throw new TypeError("the raw body is gone: mount the receiver before express.json()");
+      const error = new TypeError("the raw body is gone: mount the receiver before express.json()");
+      if (next) return next(error);
+      this.#report(error);
+      status = 500;
+    } else {
+      // A sender that goes away in the middle of the body gets no answer, but whoever stands between may.
+      const body = parsed ?? (await readAll(request, this.maxBodyBytes).catch(() => undefined));
+      status = body ? await this.receive(request.method ?? "", request.headers, body) : 400;
     }
-    const body = parsed ?? (await readAll(request, this.maxBodyBytes));
-    response.statusCode = await this.receive(request.method ?? "", request.headers, body);
+    response.statusCode = status;
     response.end();
   };
 
@@ -177,6 +187,18 @@ export class WebhookReceiver {
       return reply;
     });
   };
+
+  /** Tells onError, which may be asynchronous and may fail; nobody waits for it. */
+  #report(error: unknown, delivery?: Delivery): void {
+    const { onError } = this.options;
+    const log = () => console.error(`assay: webhook delivery ${delivery?.delivery_id ?? "(unread)"} failed:`, error);
+    if (!onError) return log();
+    const tell = async () => onError(error, delivery);
+    tell().catch((failure) => {
+      console.error("assay: onError of the webhook receiver failed:", failure);
+      log();
+    });
+  }
 }
 
 /** What the receiver uses of Node's http.IncomingMessage. */

@@ -41,6 +41,15 @@ test("attempts end, and a lost connection counts", async (t) => {
   assert.equal(requests.length, 2);
 });
 
+test("what a hook throws is not a lost connection", async (t) => {
+  const onResponse = () => {
+    throw new RangeError("no metrics");
+  };
+  const { client, requests } = await world(t, [balance, balance], { onResponse });
+  await assert.rejects(client.getBalance(), RangeError);
+  assert.equal(requests.length, 1);
+});
+
 test("refusals are not repeated", async (t) => {
   for (const status of [400, 401, 402, 403, 404, 409, 413]) {
     const { client, requests } = await world(t, [envelope(status, "x"), balance]);
@@ -55,6 +64,34 @@ test("a creation repeats with the same key and bytes", async (t) => {
   assert.equal(requests.length, 3);
   assert.equal(new Set(requests.map((r) => r.headers["idempotency-key"])).size, 1);
   assert.equal(new Set(requests.map((r) => r.body.toString())).size, 1);
+});
+
+test("an idempotency key that no header can carry is refused", async (t) => {
+  const { client, requests } = await world(t, [created]);
+  for (const idempotencyKey of ["", "a\nb", "真", "x".repeat(256)]) {
+    await assert.rejects(client.createOrder(draft, { idempotencyKey }), TypeError);
+  }
+  assert.equal(requests.length, 0);
+});
+
+test("an unknown result of an earlier attempt counts", async (t) => {
+  const limited = envelope(429, "rate-limit-exceeded", { "Retry-After": "3600" });
+  const failed = envelope(500, "internal-error");
+  const cases = [
+    [[failed, limited], (c) => c.createOrder(draft), true],
+    [[envelope(429, "x"), limited], (c) => c.createOrder(draft), false],
+    [[failed, limited], (c) => c.getBalance(), false],
+    [Array(4).fill(envelope(409, "request-in-progress")), (c) => c.createOrder(draft), true],
+  ];
+  for (const [answers, call, ambiguous] of cases) {
+    const { client } = await world(t, answers);
+    await assert.rejects(call(client), (e) => e instanceof assay.APIError && assay.isAmbiguous(e) === ambiguous);
+  }
+});
+
+test("an empty success is not an answer", async (t) => {
+  const { client } = await world(t, [{ status: 200 }]);
+  await assert.rejects(client.getBalance(), assay.UnexpectedAnswerError);
 });
 
 test("without a key a creation is sent once", async (t) => {
@@ -83,6 +120,22 @@ test("deleting again is no error", async (t) => {
   assert.equal(requests.length, 2);
 });
 
+test("only the service says that something is missing", async (t) => {
+  const proxy = { status: 404 };
+  const missing = await world(t, [envelope(404, "order-not-found")]);
+  assert.equal(await missing.client.findOrder("1"), undefined);
+  const cases = [
+    [proxy, (c) => c.findOrder("1")],
+    [envelope(404, "not-found"), (c) => c.findOrder("1")], // no such route
+    [proxy, (c) => c.deleteWebhook("1")],
+    [proxy, (c) => c.revokeCaptureLink("1")],
+  ];
+  for (const [answer, call] of cases) {
+    const { client } = await world(t, [answer]);
+    await assert.rejects(call(client), assay.NotFoundError);
+  }
+});
+
 test("errors by code", async (t) => {
   const problem = { field: "photos", code: "required", message: "m" };
   const cases = [
@@ -103,7 +156,10 @@ test("a wait ends by time or by its signal", async (t) => {
   const queued = { status: 200, body: { id: "1", status: "queued" } };
   const { client, slept } = await world(t, Array(9).fill(queued));
   await assert.rejects(client.waitForOrder("1", { timeout: 20_000 }), assay.WaitTimeoutError);
-  assert.ok(slept.length > 1 && slept.reduce((a, b) => a + b) <= 20_000, String(slept));
+  const waited = slept.reduce((a, b) => a + b);
+  assert.ok(slept.length === 3 && waited > 12_500 && waited <= 20_000, String(slept)); // the rest went into the reads
+  const slow = await world(t, [queued], { sleep: () => assert.fail("slept") });
+  await assert.rejects(slow.client.waitForOrder("1", { timeout: 0.01 }), assay.WaitTimeoutError);
   const stop = new AbortController();
   stop.abort(new Error("stopped"));
   await assert.rejects(client.waitForOrder("1", { signal: stop.signal }), /stopped/);
@@ -118,4 +174,22 @@ test("identifiers are escaped", async (t) => {
 
 test("the key is not shown", () => {
   assert.ok(!JSON.stringify(new assay.Client("https://x/v1", "secret")).includes("secret"));
+});
+
+test("of orders that change while they are read by their last change, none is missed", async (t) => {
+  const page = (number, total, ...orders) => ({
+    status: 200,
+    body: {
+      data: orders.map(([id, at]) => ({ id, updated_at: `2026-03-01T10:00:0${at}Z` })), page: number, limit: 2, total,
+    },
+  });
+  // a changes after the first page, and b to d have the same moment.
+  const answers = [page(1, 5, "a1", "b2"), page(1, 5, "b2", "c2"), page(2, 5, "d2", "e3"), page(1, 2, "e3", "a4")];
+  const { client, requests } = await world(t, answers);
+  const found = [];
+  for await (const order of client.orders({ sort: "updated", limit: 2 })) found.push(order.id);
+  assert.deepEqual(found, ["a", "b", "c", "d", "e", "a"]);
+  const asked = requests.map(({ path }) => new URL(path, "http://x").searchParams);
+  const since = asked.map((query) => (query.get("updated_since") ?? "").slice(-3) + query.get("page"));
+  assert.deepEqual(since, ["1", "02Z1", "02Z2", "03Z1"]);
 });
