@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -13,7 +12,6 @@ import (
 	"net/url"
 	"os"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -32,8 +30,8 @@ func init() { uniques.Store(uint64(time.Now().UnixNano())) }
 
 func freshUnique() string { return fmt.Sprintf("%0*x", len(unique), uniques.Add(1)) }
 
-// target is the destination of a load. It implements HTTP/1.1 over kept-alive connections itself: a full client
-// would take CPU time from the servers to be compared.
+// target is the destination of a load. HTTP/1.1 over kept-alive connections is implemented here: a full client would
+// take CPU time from the servers to be compared.
 type target struct {
 	address  string
 	process  *child.Process
@@ -47,7 +45,7 @@ type target struct {
 type prepared struct {
 	text    []byte
 	uniques []int  // offsets of unique
-	want    []byte // the body of the answer; nil: it contains the unique text of the request
+	want    []byte // the body of the answer; nil: it contains the unique text of the request, if that has one
 }
 
 // newTarget prepares requests of one method with one of the bodies each, in rotation; none: without a body.
@@ -77,6 +75,18 @@ func newPrepared(text []byte) prepared {
 		p.uniques = append(p.uniques, from+at)
 		from += at + len(unique)
 	}
+}
+
+// fresh writes the request to a buffer, with a unique text that no other request has; "" if the request has none.
+func (p *prepared) fresh(buffer []byte) (text []byte, its string) {
+	text = append(buffer[:0], p.text...)
+	if len(p.uniques) > 0 {
+		its = freshUnique()
+	}
+	for _, at := range p.uniques {
+		copy(text[at:], its)
+	}
+	return text, its
 }
 
 // learn takes the answers that are given now for the right ones.
@@ -116,32 +126,20 @@ func (t *target) side(name string) *side { return &side{name: name, round: t.loa
 func (t *target) load(ctx context.Context, duration time.Duration) (sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, duration)
 	defer cancel()
-	var (
-		all    sync.WaitGroup
-		mu     sync.Mutex
-		merged sample
-		failed error
-	)
 	worked, err := processorTime(t.process.PID())
 	if err != nil {
 		return sample{}, err
 	}
 	started := time.Now()
-	for i := range cmp.Or(t.clients, connections) {
-		all.Go(func() {
-			latencies, err := t.client(ctx, i)
-			mu.Lock()
-			defer mu.Unlock()
-			merged.latencies = append(merged.latencies, latencies...)
-			failed = errors.Join(failed, err)
-		})
+	merged := sample{}
+	if merged.latencies, err = t.run(ctx, cmp.Or(t.clients, connections)); err != nil {
+		return sample{}, err
 	}
-	all.Wait()
 	answers := max(1, len(merged.latencies))
 	merged.rate = float64(answers) / time.Since(started).Seconds()
 	after, err := processorTime(t.process.PID())
 	merged.work = (after - worked) / time.Duration(answers)
-	return merged, errors.Join(failed, err)
+	return merged, err
 }
 
 // processorTime returns the CPU time of a process. Unlike wall-clock time it hardly depends on other load. Its
@@ -169,72 +167,49 @@ func (t *target) dial(ctx context.Context) (net.Conn, error) {
 	return new(net.Dialer).DialContext(context.WithoutCancel(ctx), "tcp", t.address)
 }
 
-// client sends requests over one connection until ctx ends.
-func (t *target) client(ctx context.Context, n int) (latencies []time.Duration, err error) {
-	connection, err := t.dial(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, connection.Close()) }()
-	reader := bufio.NewReaderSize(connection, 32<<10)
-	var text, body []byte
-	for next := n * len(t.requests) / connections; ctx.Err() == nil; next++ {
-		request := &t.requests[next%len(t.requests)]
-		text = append(text[:0], request.text...)
-		want := request.want
-		if len(request.uniques) > 0 {
-			fresh := freshUnique()
-			for _, at := range request.uniques {
-				copy(text[at:], fresh)
-			}
-			want = []byte(fresh)
-		}
-		sent := time.Now()
-		if _, err := connection.Write(text); err != nil {
-			return latencies, err
-		}
-		status, err := readAnswer(reader, &body)
-		if err != nil {
-			return latencies, fmt.Errorf("read an answer: %w", err)
-		}
-		latencies = append(latencies, time.Since(sent))
-		if status != t.status || request.want != nil && !bytes.Equal(body, want) || !bytes.Contains(body, want) {
-			return latencies, fmt.Errorf("%s: status %d, want %d with %s, got %s", firstLine(text), status, t.status, want, body)
-		}
-	}
-	return latencies, nil
-}
-
-var contentLength = []byte("content-length:")
-
 // readAnswer reads one answer to its end and returns its status.
 func readAnswer(r *bufio.Reader, body *[]byte) (status int, err error) {
-	length := 0
-	for first := true; ; first = false {
+	var head []byte
+	for !bytes.HasSuffix(head, endOfHead) {
 		line, err := r.ReadSlice('\n')
 		if err != nil {
 			return 0, err
 		}
-		line = bytes.TrimRight(line, "\r\n")
-		switch {
-		case first:
-			if len(line) < len("HTTP/1.1 200") {
-				return 0, fmt.Errorf("not an answer: %q", line)
-			}
-			if status, err = strconv.Atoi(string(line[9:12])); err != nil {
-				return 0, err
-			}
-		case len(line) == 0:
-			if cap(*body) < length {
-				*body = make([]byte, length)
-			}
-			*body = (*body)[:length]
-			_, err := io.ReadFull(r, *body)
-			return status, err
-		case len(line) > len(contentLength) && bytes.EqualFold(line[:len(contentLength)], contentLength):
-			if length, err = strconv.Atoi(string(bytes.TrimSpace(line[len(contentLength):]))); err != nil {
-				return 0, err
-			}
-		}
+		head = append(head, line...)
 	}
+	status, length, err := readHead(head)
+	if err != nil {
+		return 0, err
+	}
+	if cap(*body) < length {
+		*body = make([]byte, length)
+	}
+	*body = (*body)[:length]
+	_, err = io.ReadFull(r, *body)
+	return status, err
+}
+
+var (
+	endOfHead     = []byte("\r\n\r\n")
+	contentLength = []byte("\nContent-Length: ") // as all of the programs write it
+)
+
+// readHead returns the status of an answer and the length of its body.
+func readHead(head []byte) (status, length int, err error) {
+	const begin, end = len("HTTP/1.1 "), len("HTTP/1.1 200")
+	if len(head) < end {
+		return 0, 0, fmt.Errorf("not an answer: %q", head)
+	}
+	if status, err = strconv.Atoi(string(head[begin:end])); err != nil {
+		return 0, 0, fmt.Errorf("not an answer: %q", head)
+	}
+	at := bytes.Index(head, contentLength)
+	if at < 0 {
+		return 0, 0, fmt.Errorf("an answer without its length: %q", head)
+	}
+	digits, _, _ := bytes.Cut(head[at+len(contentLength):], endOfHead[:1])
+	if length, err = strconv.Atoi(string(digits)); err != nil {
+		return 0, 0, fmt.Errorf("an answer with the length %q", digits)
+	}
+	return status, length, nil
 }

@@ -65,7 +65,7 @@ var (
 		accounts: 20,
 	}
 	quickScale = scale{
-		rounds: 3, round: 400 * time.Millisecond, warmUp: 150 * time.Millisecond, few: 1_000, many: 10_000,
+		rounds: 2, round: 300 * time.Millisecond, warmUp: 100 * time.Millisecond, few: 1_000, many: 10_000,
 		postgres: 10_000, history: 20_000, events: 10_000,
 		accounts: 5,
 	}
@@ -90,24 +90,25 @@ type suite struct {
 type step struct {
 	figures []string // their names, or how these begin
 	run     func(context.Context, *suite) error
+	long    bool // left out of a quick run
 }
 
 // steps are in the order of the report.
 func steps() []step {
 	return []step{
-		{[]string{imagesName}, images},
-		{[]string{flowName}, flow},
-		{[]string{detailName, listName, deepListName, brandsName, viewName, depthName}, reads},
-		{[]string{createName}, creations},
-		{[]string{requestLogName}, requestLog},
-		{[]string{uploadName}, uploads},
-		{[]string{s3UploadName}, s3Uploads},
-		{[]string{webhooksName}, webhooks},
-		{[]string{postgresName}, postgresFigures},
-		{[]string{nodesName}, twoNodes},
-		{[]string{growthName}, growth},
-		{[]string{startName, memoryName}, startAndMemory},
-		{[]string{"desk: ", "portal: "}, pages},
+		{figures: []string{imagesName}, run: images},
+		{figures: []string{flowName}, run: flow},
+		{figures: []string{detailName, listName, deepListName, brandsName, viewName, depthName}, run: reads},
+		{figures: []string{createName}, run: creations},
+		{figures: []string{requestLogName}, run: requestLog},
+		{figures: []string{uploadName}, run: uploads},
+		{figures: []string{s3UploadName}, run: s3Uploads, long: true},
+		{figures: []string{webhooksName}, run: webhooks},
+		{figures: []string{postgresName}, run: postgresFigures},
+		{figures: []string{nodesName}, run: twoNodes, long: true},
+		{figures: []string{growthName}, run: growth},
+		{figures: []string{startName, memoryName}, run: startAndMemory},
+		{figures: []string{"desk: ", "portal: "}, run: pages},
 	}
 }
 
@@ -158,7 +159,7 @@ func bench(ctx context.Context) (err error) {
 		return err
 	}
 	for _, step := range steps() {
-		if !s.anyWanted(step.figures) {
+		if !s.anyWanted(step.figures) || s.leavesOut(step.long) {
 			continue
 		}
 		if err := s.thenClose(func() error { return step.run(ctx, s) }); err != nil {
@@ -207,6 +208,11 @@ func (s *suite) anyWanted(names []string) bool {
 			return strings.Contains(begin, part) || strings.HasPrefix(part, begin)
 		})
 	})
+}
+
+// leavesOut reports whether a part that takes long is left out: of a quick run that was not asked for certain figures.
+func (s *suite) leavesOut(long bool) bool {
+	return long && s.quick && slices.Equal(s.only, []string{""})
 }
 
 // build returns the binary named by ASSAY_TEST_BINARY, or builds one.

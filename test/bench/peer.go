@@ -115,10 +115,6 @@ func (s *suite) peerViews(ctx context.Context) (*target, error) {
 
 // createOne sends a prepared request with a unique text.
 func (p *peer) createOne(ctx context.Context, request prepared) ([]byte, error) {
-	text := append([]byte{}, request.text...)
-	fresh := freshUnique()
-	for _, at := range request.uniques {
-		copy(text[at:], fresh)
-	}
+	text, _ := request.fresh(nil)
 	return exchange(ctx, http.MethodPost, "http://"+p.http+recordsPath, jsonHeader(), bodyOf(text))
 }

@@ -93,11 +93,7 @@ func (t *target) waves(ctx context.Context, size, count int) error {
 
 // once sends one request over a connection of its own.
 func (t *target) once(ctx context.Context, n int) error {
-	text := append([]byte{}, t.requests[n%len(t.requests)].text...)
-	fresh := freshUnique()
-	for _, at := range t.requests[n%len(t.requests)].uniques {
-		copy(text[at:], fresh)
-	}
+	text, _ := t.requests[n%len(t.requests)].fresh(nil)
 	c, err := t.dial(ctx)
 	if err != nil {
 		return err

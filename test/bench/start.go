@@ -35,6 +35,10 @@ func startAndMemory(ctx context.Context, s *suite) error {
 	if err := full.catchUp(ctx); err != nil {
 		return err
 	}
+	turns := max(3, s.rounds)
+	if s.quick {
+		turns = 1
+	}
 	for _, f := range []struct {
 		name         string
 		at           *installation
@@ -44,7 +48,7 @@ func startAndMemory(ctx context.Context, s *suite) error {
 		{count(large) + " orders", full, atMost(1), atMost(60)},
 	} {
 		var seconds, megabytes []float64
-		for range max(3, s.rounds) {
+		for range turns {
 			took, resident, err := f.at.startOnce(ctx)
 			if err != nil {
 				return err
