@@ -101,7 +101,7 @@ bench: test-deps build ## measure against bases in the same run, 50 minutes; wri
 	$(GO) run -tags $(TAGS) ./test/bench -docs docs $(BENCHFLAGS)
 
 .PHONY: bench-quick
-bench-quick: test-deps build ## the same with short rounds and few orders, 3 minutes; writes nothing
+bench-quick: test-deps build ## most of it with short rounds and few orders, 3 minutes; writes nothing
 	$(GO) run -tags $(TAGS) ./test/bench -quick $(BENCHFLAGS)
 
 .PHONY: tidy-check

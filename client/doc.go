@@ -39,11 +39,11 @@
 //
 // # Retries
 //
-// Reads are repeated after 429, 5xx and transport failures, with capped exponential backoff and jitter; a Retry-After
-// header is honoured. [WithRetry] changes the policy, [WithoutRetry] turns it off. Writes are sent once, with one
-// exception: [Client.CreateOrder] with an idempotency key, which the service makes safe to repeat. After any other
-// failed write, [IsAmbiguous] reports whether the service may have carried it out, so that the state has to be read
-// before another attempt.
+// Reads and [Client.GetQuote] are repeated after 429, 5xx and transport failures, with capped exponential backoff and
+// jitter; a Retry-After header is honoured. [WithRetry] changes the policy, [WithoutRetry] turns it off. Writes are
+// sent once, with one exception: [Client.CreateOrder] with an idempotency key, which the service makes safe to repeat.
+// After any other failed write, [IsAmbiguous] reports whether the service may have carried it out, so that the state
+// has to be read before another attempt.
 //
 // # Limits
 //

@@ -68,8 +68,9 @@ type OrdersQuery struct {
 	CreatedSince time.Time // inclusive
 	UpdatedSince time.Time // inclusive
 
-	// ByUpdate lists those that changed last at the end instead of the newest first. To follow changes, ask from the
-	// UpdatedAt of the last order that was seen, which comes again.
+	// ByUpdate lists those that changed last at the end instead of the newest first. To follow changes, ask from a
+	// minute before the UpdatedAt of the last order that was seen: a change that was written at the same time as
+	// others can appear after them, and some orders come again.
 	ByUpdate bool
 
 	Page  int // from 1
@@ -100,12 +101,19 @@ func (c *Client) ListOrders(ctx context.Context, q OrdersQuery) (*Page[OrderList
 // AllOrders goes through the orders from page q.Page on, newest first, page by page; without q.Limit it uses the
 // largest pages. Orders created meanwhile are not seen, and none is seen twice on their account. An error is yielded
 // once, with a zero OrderListItem, and ends the iteration.
+//
+// With q.ByUpdate it goes on by UpdatedAt, not by page numbers: an order that changes meanwhile moves to the end of the
+// list and is seen again there, and the others are all seen, unless more changed in one moment than fit on a page.
+// Without it, orders that leave a q.Status or a q.Outcome meanwhile can hide others.
 func (c *Client) AllOrders(ctx context.Context, q OrdersQuery) iter.Seq2[OrderListItem, error] {
 	order := newestFirst
 	if !q.grows() {
 		order = anyOrder
 	}
 	q.Limit = cmp.Or(q.Limit, maxOrdersLimit)
+	if q.ByUpdate {
+		return allByUpdate(q, func(q OrdersQuery) (*Page[OrderListItem], error) { return c.ListOrders(ctx, q) })
+	}
 	return all(q.Page, order, func(page int) (*Page[OrderListItem], error) {
 		q.Page = page
 		return c.ListOrders(ctx, q)

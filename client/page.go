@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"iter"
 	"math"
+	"time"
 )
 
 // Page is one page of a list.
@@ -15,6 +16,15 @@ type Page[T any] struct {
 }
 
 func (p *Page[T]) missing() string { return missingData(p.Data) }
+
+// start returns how many entries come before the page with this number.
+func (p *Page[T]) start(page int) int {
+	size := p.Limit
+	if size <= 0 {
+		size = len(p.Data)
+	}
+	return (page - 1) * size
+}
 
 // list is an answer with all entries.
 type list[T any] struct {
@@ -52,11 +62,7 @@ func all[T any](first int, order listOrder, fetch func(page int) (*Page[T], erro
 				yield(none, err)
 				return
 			}
-			size := p.Limit
-			if size <= 0 {
-				size = len(p.Data)
-			}
-			start := (page - 1) * size
+			start := p.start(page)
 			for i, entry := range p.Data {
 				rank := p.Total - start - i
 				if order == newestFirst && rank >= lastRank {
@@ -69,6 +75,48 @@ func all[T any](first int, order listOrder, fetch func(page int) (*Page[T], erro
 			}
 			if len(p.Data) == 0 || start+len(p.Data) >= p.Total {
 				return
+			}
+		}
+	}
+}
+
+// allByUpdate goes through a list in the sequence of changes. An order that changes leaves its place for the end, and
+// those behind it move to earlier pages: the next page is therefore asked for by the time of the last order, and what
+// was seen of that moment is not yielded again. Only where a page has a single moment is the next one taken by number.
+func allByUpdate(
+	q OrdersQuery, fetch func(OrdersQuery) (*Page[OrderListItem], error),
+) iter.Seq2[OrderListItem, error] {
+	return func(yield func(OrderListItem, error) bool) {
+		q := q
+		q.Page = cmp.Or(q.Page, 1)
+		var last time.Time
+		seen := make(map[string]bool) // ids of that moment
+		for {
+			p, err := fetch(q)
+			if err != nil {
+				yield(OrderListItem{}, err)
+				return
+			}
+			for _, order := range p.Data {
+				if at := order.UpdatedAt; at != nil && !at.Equal(last) {
+					last = *at
+					clear(seen)
+				}
+				if seen[order.ID] {
+					continue
+				}
+				seen[order.ID] = true
+				if !yield(order, nil) {
+					return
+				}
+			}
+			if len(p.Data) == 0 || p.start(q.Page)+len(p.Data) >= p.Total {
+				return
+			}
+			if last.After(q.UpdatedSince) {
+				q.UpdatedSince, q.Page = last, 1
+			} else {
+				q.Page++
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/assayhq/assay/client"
 )
@@ -153,4 +154,58 @@ func TestIterationOverAStrangeServiceEnds(t *testing.T) {
 		count++
 	}
 	equal(t, "entries", count, 3)
+}
+
+// TestAllOrders_ByUpdate reads a list whose orders change between two pages: those move to its end, all others to
+// earlier pages.
+func TestAllOrders_ByUpdate(t *testing.T) {
+	type change struct {
+		id string
+		at int // second
+	}
+	initial := []change{{"a", 1}, {"b", 2}, {"c", 3}, {"d", 3}, {"e", 3}, {"f", 4}, {"g", 5}}
+	for _, tt := range []struct {
+		name  string
+		limit int
+		moved []string // one after each page
+		want  []string
+	}{
+		{"NothingChanges", 2, nil, []string{"a", "b", "c", "d", "e", "f", "g"}},
+		{"Seen", 2, []string{"a", "b"}, []string{"a", "b", "c", "d", "e", "f", "g", "a", "b"}},
+		{"NotSeen", 3, []string{"d"}, []string{"a", "b", "c", "e", "f", "g", "d"}},
+		{"Again", 3, []string{"a", "", "", "a"}, []string{"a", "b", "c", "d", "e", "f", "g", "a"}},
+		{"OnePage", 50, []string{"a"}, []string{"a", "b", "c", "d", "e", "f", "g"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			list, requests := slices.Clone(initial), 0
+			s := newService(t, slices.Repeat([]http.HandlerFunc{func(w http.ResponseWriter, r *http.Request) {
+				query := r.URL.Query()
+				equal(t, "sort", query.Get("sort"), "updated")
+				since, _ := time.Parse(time.RFC3339Nano, query.Get("updated_since"))
+				page, _ := strconv.Atoi(query.Get("page"))
+				var found []map[string]any
+				for _, c := range list {
+					if at := time.Unix(int64(c.at), 0).UTC(); !at.Before(since) {
+						found = append(found, map[string]any{"id": c.id, "updated_at": at})
+					}
+				}
+				start := min((page-1)*tt.limit, len(found))
+				_ = json.NewEncoder(w).Encode(map[string]any{
+					"data": found[start:min(start+tt.limit, len(found))], "page": page, "limit": tt.limit, "total": len(found),
+				})
+				if requests < len(tt.moved) && tt.moved[requests] != "" {
+					list = slices.DeleteFunc(list, func(c change) bool { return c.id == tt.moved[requests] })
+					list = append(list, change{tt.moved[requests], 10 + requests})
+				}
+				requests++
+			}}, 20)...)
+			var got []string
+			query := client.OrdersQuery{ByUpdate: true, Limit: tt.limit}
+			for order, err := range s.client().AllOrders(t.Context(), query) {
+				noError(t, err)
+				got = append(got, order.ID)
+			}
+			equal(t, "orders", got, tt.want)
+		})
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math"
 	"net/http"
 	"time"
@@ -39,6 +40,32 @@ type webhookSettings struct {
 	maxBytes  int64
 	now       func() time.Time
 	secrets   []string
+	failed    func(context.Context, *WebhookDelivery, error)
+}
+
+func newWebhookSettings(secret string, opts []WebhookOption) *webhookSettings {
+	s := &webhookSettings{
+		tolerance: DefaultTolerance, maxBytes: defaultMaxWebhookBytes, now: time.Now, secrets: []string{secret},
+		failed: logFailure,
+	}
+	for _, opt := range opts {
+		opt(s)
+	}
+	return s
+}
+
+func logFailure(ctx context.Context, delivery *WebhookDelivery, err error) {
+	if delivery == nil {
+		slog.ErrorContext(ctx, "assay: a webhook cannot be received", "error", err)
+		return
+	}
+	slog.ErrorContext(ctx, "assay: a webhook delivery failed", "delivery_id", delivery.DeliveryID, "error", err)
+}
+
+// WebhookErrors has [WebhookHandler] report to failed what it answers with 500: the errors of handle, and, with a nil
+// delivery, that there is no secret. By default they go to the default logger of [log/slog].
+func WebhookErrors(failed func(ctx context.Context, delivery *WebhookDelivery, err error)) WebhookOption {
+	return func(s *webhookSettings) { s.failed = failed }
 }
 
 // WebhookSecrets accepts deliveries that are signed with one of these secrets as well: those of several endpoints with
@@ -90,20 +117,18 @@ func WebhookClock(now func() time.Time) WebhookOption {
 // The error is one of [VerifySignature], [ErrWebhookTooLarge], [ErrMalformedWebhook], or that of reading the body.
 // Deliveries to an OAuth2 endpoint are not signed: check their bearer token and use [DecodeWebhook].
 func ParseWebhook(r *http.Request, secret string, opts ...WebhookOption) (*WebhookDelivery, error) {
-	settings := webhookSettings{
-		tolerance: DefaultTolerance, maxBytes: defaultMaxWebhookBytes, now: time.Now, secrets: []string{secret},
-	}
-	for _, opt := range opts {
-		opt(&settings)
-	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, settings.maxBytes+1))
+	return newWebhookSettings(secret, opts).parse(r)
+}
+
+func (s *webhookSettings) parse(r *http.Request) (*WebhookDelivery, error) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, s.maxBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("assay: read the webhook body: %w", err)
 	}
-	if int64(len(body)) > settings.maxBytes {
+	if int64(len(body)) > s.maxBytes {
 		return nil, ErrWebhookTooLarge
 	}
-	if err := settings.verify(r.Header, body); err != nil {
+	if err := s.verify(r.Header, body); err != nil {
 		return nil, err
 	}
 	return DecodeWebhook(body)
@@ -124,30 +149,36 @@ func DecodeWebhook(body []byte) (*WebhookDelivery, error) {
 }
 
 // WebhookHandler returns a handler that verifies signed deliveries and passes them to handle. It answers 204 when
-// handle returns nil and 500 when it returns an error, so that the service delivers again (four attempts in all). A
-// request that is not a valid delivery gets 400, 401, 405 or 413 and does not reach handle.
+// handle returns nil and 500 when it returns an error, so that the service delivers again (four attempts in all);
+// [WebhookErrors] hears of the error. A request that is not a valid delivery gets 400, 401, 405 or 413 and does not
+// reach handle.
 //
 // The service waits 10 seconds for the answer. Let handle store the delivery and do long work elsewhere.
 //
 // The handler does not filter repeated deliveries, because only your storage can do that reliably: handle must
-// recognise a [WebhookDelivery.DeliveryID] it has processed, and return nil for it.
+// recognise a [WebhookDelivery.DeliveryID] it has processed, and return nil for it. For one that is still being
+// processed it must return an error: nil would acknowledge what may yet fail.
 func WebhookHandler(
 	secret string, handle func(context.Context, *WebhookDelivery) error, opts ...WebhookOption,
 ) http.Handler {
+	settings := newWebhookSettings(secret, opts)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {
 			w.Header().Set("Allow", http.MethodPost)
 			http.Error(w, "deliveries are POST requests", http.StatusMethodNotAllowed)
 			return
 		}
-		delivery, err := ParseWebhook(r, secret, opts...)
+		delivery, err := settings.parse(r)
 		if err != nil {
 			status, text := webhookRefusal(err)
+			if status == http.StatusInternalServerError {
+				settings.failed(r.Context(), nil, err)
+			}
 			http.Error(w, text, status)
 			return
 		}
 		if err := handle(r.Context(), delivery); err != nil {
-			// The error's text stays here: the sender has no use for it.
+			settings.failed(r.Context(), delivery, err) // not to the sender, who has no use for the error's text
 			http.Error(w, "the delivery could not be processed", http.StatusInternalServerError)
 			return
 		}

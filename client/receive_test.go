@@ -1,9 +1,11 @@
 package client_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -182,6 +184,25 @@ func TestParseWebhook(t *testing.T) {
 	})
 }
 
+// TestWebhookHandler_Log checks where errors go without [client.WebhookErrors].
+func TestWebhookHandler_Log(t *testing.T) {
+	var log bytes.Buffer
+	before := slog.Default()
+	t.Cleanup(func() { slog.SetDefault(before) })
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	for _, secret := range []string{signingSecret, ""} {
+		fails := func(context.Context, *client.WebhookDelivery) error { return errors.New("no stock") }
+		w := httptest.NewRecorder()
+		client.WebhookHandler(secret, fails, atReceipt).ServeHTTP(w, signed(t, outcomeBody))
+		equal(t, "status", w.Code, http.StatusInternalServerError)
+	}
+	for _, want := range []string{"delivery_id=d1", `error="no stock"`, client.ErrNoSecret.Error()} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log does not have %s:\n%s", want, &log)
+		}
+	}
+}
+
 func TestWebhookHandler(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -218,11 +239,15 @@ func TestWebhookHandler(t *testing.T) {
 				secret = ""
 			}
 			handled := false
+			var reported []error
+			report := client.WebhookErrors(func(_ context.Context, _ *client.WebhookDelivery, err error) {
+				reported = append(reported, err)
+			})
 			handler := client.WebhookHandler(secret, func(_ context.Context, d *client.WebhookDelivery) error {
 				handled = true
 				equal(t, "delivery id", d.DeliveryID, "d1")
 				return tt.result
-			}, append([]client.WebhookOption{atReceipt}, tt.opts...)...)
+			}, append([]client.WebhookOption{atReceipt, report}, tt.opts...)...)
 			r := signed(t, body)
 			if tt.request != nil {
 				tt.request(r)
@@ -231,6 +256,10 @@ func TestWebhookHandler(t *testing.T) {
 			handler.ServeHTTP(w, r)
 			equal(t, "status", w.Code, tt.status)
 			equal(t, "handled", handled, tt.handled)
+			equal(t, "reported", len(reported) == 1, tt.status == http.StatusInternalServerError)
+			if tt.result != nil {
+				equal(t, "is the handler's error", errors.Is(reported[0], tt.result), true)
+			}
 			if strings.Contains(w.Body.String(), "hunter2") {
 				t.Errorf("the answer shows the handler's error: %s", w.Body)
 			}

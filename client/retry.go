@@ -15,7 +15,7 @@ import (
 // RetryPolicy says how often and after which waits a failed request is repeated. Zero fields take the values of
 // [DefaultRetryPolicy].
 //
-// Only requests that are safe to repeat are repeated: reads, and [Client.CreateOrder] with an idempotency key. They
+// Only these requests are repeated: reads, [Client.GetQuote], and [Client.CreateOrder] with an idempotency key. They
 // are repeated after 429, 5xx and transport failures, never after another answer. (An order creation is also repeated
 // after 409 request-in-progress, which says that an earlier attempt is still running.)
 type RetryPolicy struct {

@@ -135,7 +135,9 @@ func (r *RotatedSecret) missing() string {
 
 // RotateWebhookSecret gives an endpoint a new signing secret, which is returned this once only. Receivers that use
 // [ParseWebhook] or [WebhookHandler] accept deliveries with either secret until PreviousValidUntil. The request is sent
-// once; after an ambiguous failure rotate again.
+// once. After an ambiguous failure do not simply rotate again: the secret that nobody has received would become the
+// previous one, and the one of your receiver would end. [Client.PauseWebhook] first, and resume once the receiver has
+// the new secret.
 func (c *Client) RotateWebhookSecret(ctx context.Context, id string) (*RotatedSecret, error) {
 	return sendTo[RotatedSecret](ctx, c, webhooks, id, "/rotate_secret", struct{}{})
 }

@@ -15,8 +15,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/assayhq/assay/internal/testkit/program"
+	"github.com/assayhq/assay/internal/testkit/requires"
 )
 
 var lintFolder string // once it is built
@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 // lint checks a file and decodes what was found in it.
 func lint(t *testing.T, kind, file string, found any) {
 	t.Helper()
-	need.Engine(t, "modules of Compose, Kubernetes and images")
+	requires.Engine(t, "modules of Compose, Kubernetes and images")
 	path, err := linter()
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func TestSettingsOfEveryFile(t *testing.T) {
 }
 
 func TestCompose(t *testing.T) {
-	need.Engine(t, "the module of Compose")
+	requires.Engine(t, "the module of Compose")
 	// Secrets are made beside a copy, so that those of a developer stay.
 	root := t.TempDir()
 	for _, folder := range []string{"compose", "proxy"} {
@@ -246,7 +246,7 @@ func TestKubernetes(t *testing.T) {
 }
 
 func TestProxy(t *testing.T) {
-	caddy := need.Tool(t, "install-deploy-tools", "caddy")
+	caddy := requires.Tool(t, "install-deploy-tools", "caddy")
 	cmd := exec.CommandContext(t.Context(), caddy, "validate", "--config", "proxy/Caddyfile", "--adapter", "caddyfile")
 	cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "ASSAY_SITE=assay.example.com",
 		"ASSAY_NODES=node1:8080 node2:8080 node3:8080")
@@ -260,14 +260,10 @@ func TestProxy(t *testing.T) {
 	}
 }
 
-// TestSystemd lets systemd read the unit and judge how much of the machine the service could reach.
+// TestSystemd lets systemd read the unit with its drop-ins and judge how much of the machine the service could reach.
 func TestSystemd(t *testing.T) {
-	analyze := need.Program(t, "systemd", "systemd-analyze")
+	analyze := requires.Program(t, "systemd", "systemd-analyze")
 	unit, err := os.ReadFile("systemd/assay.service")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dropIn, err := os.ReadFile("systemd/postgres.conf")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,8 +271,11 @@ func TestSystemd(t *testing.T) {
 	folder := t.TempDir()
 	installed := strings.ReplaceAll(string(unit), "/usr/local/bin/assay", program.Build(t))
 	file := filepath.Join(folder, "assay.service")
+	dropIns := filepath.Join(folder, "assay.service.d")
 	for path, content := range map[string]string{
-		file: installed, filepath.Join(folder, "assay.service.d", "postgres.conf"): string(dropIn),
+		file:                                    installed,
+		filepath.Join(dropIns, "postgres.conf"): string(read(t, "systemd/postgres.conf")),
+		filepath.Join(dropIns, "port-443.conf"): string(read(t, "systemd/port-443.conf")),
 	} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)

@@ -19,8 +19,8 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/testkit/child"
-	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/assayhq/assay/internal/testkit/program"
+	"github.com/assayhq/assay/internal/testkit/requires"
 )
 
 // imageConfig is what an image says about its process.
@@ -36,7 +36,7 @@ type imageConfig struct {
 // TestImage builds the image without Docker, lets a library read it as registries do, and runs its file system as a
 // container runtime would: read-only except for the volume, as its user, without privileges, in namespaces of its own.
 func TestImage(t *testing.T) {
-	need.Engine(t, "namespaces of Linux")
+	requires.Engine(t, "namespaces of Linux")
 	folder := t.TempDir()
 	archive, again := filepath.Join(folder, "image.tar"), filepath.Join(folder, "again.tar")
 	for _, out := range []string{archive, again} {

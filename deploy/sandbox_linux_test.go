@@ -24,9 +24,9 @@ import (
 	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/testkit/child"
 	"github.com/assayhq/assay/internal/testkit/must"
-	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/assayhq/assay/internal/testkit/pictures"
 	"github.com/assayhq/assay/internal/testkit/program"
+	"github.com/assayhq/assay/internal/testkit/requires"
 )
 
 // TestSandboxInTheUnit decodes a photo under the filter of system calls that the unit asks systemd for: the decoder can
@@ -35,7 +35,7 @@ func TestSandboxInTheUnit(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the numbers of system calls are those of amd64")
 	}
-	numbers := filterOf(t, need.Program(t, "systemd", "systemd-analyze"))
+	numbers := filterOf(t, requires.Program(t, "systemd", "systemd-analyze"))
 	log := new(child.Output)
 	h := imaging.NewHelper(slog.New(slog.NewTextHandler(log, nil)), os.Args[0], asTheUnit, numbers, program.Build(t),
 		"derive-images")

@@ -2,6 +2,7 @@ package deploy_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os/exec"
@@ -13,47 +14,39 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/assayhq/assay/internal/testkit/need"
+	"github.com/assayhq/assay/internal/testkit/pgtest"
 	"github.com/assayhq/assay/internal/testkit/program"
 	"github.com/assayhq/assay/internal/testkit/redistest"
+	"github.com/assayhq/assay/internal/testkit/requires"
 	"github.com/assayhq/assay/internal/testkit/smtptest"
 )
 
 // TestWatching holds every metric and label of the alert rules and the dashboard against those of a running program
 // that has everything on.
 func TestWatching(t *testing.T) {
-	need.Engine(t, "Redis")
+	requires.Engine(t, "Redis")
 	mail := smtptest.Start(t, smtptest.Options{})
+	cluster, database := pgtest.ClusterDatabase(t)
 	p := program.Start(t, program.Settings{
-		"redis": redistest.Start(t).URL(), "smtp-url": mail.URL(), "mail-from": "assay@example.com",
+		"database": database, "database-read": cluster.Replica(t).Same(t, database),
+		"secret-key": strings.Repeat("secret", 8), "redis": redistest.Start(t).URL(), "smtp-url": mail.URL(),
+		"mail-from": "assay@example.com",
 	})
 	get(t, "http://"+p.HTTP+"/docs") // so that requests were counted
+	queries := expressions(t)
 	var real map[string][]string
+	var used map[string]bool
+	var problems []string
 	deadline := time.Now().Add(time.Minute)
-	for { // a request is counted when it has been answered; housekeeping shows what it counts with its first round
+	for { // a request is counted when it has been answered; a worker shows what it counts once it runs
 		real = parseMetrics(get(t, "http://"+p.Ops+"/metrics"))
-		_, kept := real["assay_housekeeping_paused"]
-		_, counted := real["assay_http_requests_total"]
-		if kept && counted || time.Now().After(deadline) {
+		if used, problems = compare(queries, real); len(problems) == 0 || time.Now().After(deadline) {
 			break
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	used := map[string]bool{}
-	for where, expression := range expressions(t) {
-		for name, labels := range parseExpression(expression) {
-			used[name] = true
-			known, ok := real[name]
-			if !ok {
-				t.Errorf("%s: the program has no metric %s", where, name)
-				continue
-			}
-			for _, label := range labels {
-				if !slices.Contains(known, label) {
-					t.Errorf("%s: %s has no label %s", where, name, label)
-				}
-			}
-		}
+	for _, problem := range problems {
+		t.Error(problem)
 	}
 	for name := range real {
 		if strings.HasPrefix(name, "assay_") && !used[name] && !slices.Contains(unwatched, base(name)) &&
@@ -63,13 +56,34 @@ func TestWatching(t *testing.T) {
 	}
 }
 
+// compare returns the metrics that queries use, and what of them is not real.
+func compare(queries map[string]string, real map[string][]string) (used map[string]bool, problems []string) {
+	used = make(map[string]bool)
+	for where, expression := range queries {
+		for name, labels := range parseExpression(expression) {
+			used[name] = true
+			known, ok := real[name]
+			if !ok {
+				problems = append(problems, fmt.Sprintf("%s: the program has no metric %s", where, name))
+				continue
+			}
+			for _, label := range labels {
+				if !slices.Contains(known, label) {
+					problems = append(problems, fmt.Sprintf("%s: %s has no label %s", where, name, label))
+				}
+			}
+		}
+	}
+	return used, problems
+}
+
 // unwatched are metrics that are no line of a chart: the first bits of a hash.
 var unwatched = []string{"assay_audit_head"}
 
 func base(name string) string { return strings.TrimSuffix(name, "_bucket") }
 
 func TestPromtool(t *testing.T) {
-	promtool := need.Tool(t, "install-deploy-tools", "promtool")
+	promtool := requires.Tool(t, "install-deploy-tools", "promtool")
 	for _, arguments := range [][]string{
 		{"check", "rules", "prometheus/alerts.yaml"},
 		{"check", "config", "prometheus/prometheus.yaml"},
@@ -106,15 +120,7 @@ func TestPromtool(t *testing.T) {
 func expressions(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	var rules struct {
-		Groups []struct {
-			Rules []struct{ Alert, Expr string }
-		}
-	}
-	if err := yaml.Unmarshal(read(t, "prometheus/alerts.yaml"), &rules); err != nil {
-		t.Fatal(err)
-	}
-	for _, rule := range rules.Groups[0].Rules {
+	for _, rule := range alerts(t) {
 		all["alert "+rule.Alert] = rule.Expr
 	}
 	var dashboard struct {
@@ -132,6 +138,45 @@ func expressions(t *testing.T) map[string]string {
 		}
 	}
 	return all
+}
+
+type alert struct {
+	Alert, Expr string
+	Annotations map[string]string
+}
+
+// alerts are the rules.
+func alerts(t *testing.T) []alert {
+	t.Helper()
+	var rules struct {
+		Groups []struct{ Rules []alert }
+	}
+	if err := yaml.Unmarshal(read(t, "prometheus/alerts.yaml"), &rules); err != nil {
+		t.Fatal(err)
+	}
+	return rules.Groups[0].Rules
+}
+
+// TestRunbook: every alert leads to a section that says what to do, and every such section is of an alert.
+func TestRunbook(t *testing.T) {
+	_, section, found := strings.Cut(string(read(t, "../docs/operation.md")), "\n### Alerts\n")
+	if !found {
+		t.Fatal("operation.md has no section on alerts")
+	}
+	section, _, _ = strings.Cut(section, "\n### ")
+	var want, have []string
+	for _, a := range alerts(t) {
+		want = append(want, a.Alert)
+		if link := "docs/operation.md#" + strings.ToLower(a.Alert); a.Annotations["runbook_url"] != link {
+			t.Errorf("the runbook of %s is %q, want %q", a.Alert, a.Annotations["runbook_url"], link)
+		}
+	}
+	for _, heading := range regexp.MustCompile(`(?m)^#### (.+)\n\n\w`).FindAllStringSubmatch(section, -1) {
+		have = append(have, heading[1])
+	}
+	if !slices.Equal(have, want) {
+		t.Errorf("operation.md explains %q, want %q", have, want)
+	}
 }
 
 var (

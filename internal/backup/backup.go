@@ -65,7 +65,21 @@ type Summary struct {
 
 	// AuditHeads are the newest entries of the logs when the backup began: the logs in it lead through them.
 	AuditHeads []audit.Head `json:"audit_heads"`
+
+	// Problems are photos that the installation had lost or damaged before: they are missing here, or as damaged. There
+	// are ProblemCount, of which the first are named.
+	Problems     []Problem `json:"problems,omitempty"`
+	ProblemCount int64     `json:"problem_count,omitempty"`
 }
+
+// Problem is what is wrong with a photo of the installation.
+type Problem struct {
+	Photo   string `json:"photo"`
+	Message string `json:"message"`
+}
+
+// maxProblems is how many problems a backup names.
+const maxProblems = 100
 
 // manifest is the content of manifest.json.
 type manifest struct {

@@ -10,7 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/assayhq/assay/internal/buildinfo"
@@ -40,7 +40,8 @@ type Options struct {
 }
 
 // Create backs up a running installation: the rows of one snapshot and the files they refer to. A failed backup
-// leaves a directory without a manifest, which Restore refuses.
+// leaves a directory without a manifest, which Restore refuses. Photos that are lost or damaged already do not make it
+// fail, because everything else would have no backup from then on: the summary tells of them.
 func Create(ctx context.Context, o Options) (*Summary, error) {
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
@@ -72,7 +73,7 @@ func Create(ctx context.Context, o Options) (*Summary, error) {
 		p, err := o.Store.Photo(ctx, name)
 		return err == nil && p.Erased
 	}
-	if m.Photos, err = f.photos(ctx, o.Media, header.Rows("photos")); err != nil {
+	if err := f.photos(ctx, o.Media, header.Rows("photos"), &m.Summary); err != nil {
 		return nil, err
 	}
 	progress.Step(ctx, "making it durable")
@@ -175,49 +176,58 @@ func concurrently(
 	return err
 }
 
-// photos copies the files of the rows in the dump. It reads the dump again, so that the snapshot need not stay
-// open.
-func (f *folder) photos(ctx context.Context, files media.Store, total int64) (copied int64, err error) {
+// photos copies the files of the rows in the dump, and adds to the summary. It reads the dump again, so that the
+// snapshot need not stay open.
+func (f *folder) photos(ctx context.Context, files media.Store, total int64, s *Summary) error {
 	done := progress.Begin(ctx, "photos", progress.Items, total)
-	var found atomic.Int64
-	err = eachPhoto(ctx, f.root, databaseFile, copies, func(ctx context.Context, row map[string]any) error {
-		ok, err := f.photo(ctx, files, row)
-		if ok {
-			found.Add(1)
+	var lock sync.Mutex
+	return eachPhoto(ctx, f.root, databaseFile, copies, func(ctx context.Context, row map[string]any) error {
+		copied, problem, err := f.photo(ctx, files, row)
+		lock.Lock()
+		defer lock.Unlock()
+		if copied {
+			s.Photos++
+		}
+		if problem != nil {
+			if s.ProblemCount++; s.ProblemCount <= maxProblems {
+				s.Problems = append(s.Problems, *problem)
+			}
 		}
 		done(1)
 		return err
 	})
-	return found.Load(), err
 }
 
-// photo copies a file and reports whether it exists. Housekeeping may have deleted an unused one since the
-// snapshot.
-func (f *folder) photo(ctx context.Context, files media.Store, row map[string]any) (copied bool, err error) {
+// photo copies a file, and reports whether there was one, and what is wrong with it. Since the snapshot an unused photo
+// may have been deleted, and any photo erased.
+func (f *folder) photo(
+	ctx context.Context, files media.Store, row map[string]any,
+) (copied bool, problem *Problem, err error) {
 	name, _ := row["name"].(string)
 	if row["erased_at"] != nil {
-		return false, nil
+		return false, nil, nil
 	}
-	file, err := files.Open(ctx, name)
+	sha, err := f.copyPhoto(ctx, files, name)
 	switch {
-	case errors.Is(err, media.ErrNotFound) && row["used"] != int64(1):
-		return false, nil
-	case errors.Is(err, media.ErrNotFound) && f.erased(ctx, name): // since the snapshot
-		return false, nil
+	case errors.Is(err, media.ErrNotFound) && (row["used"] != int64(1) || f.erased(ctx, name)):
+		return false, nil, nil
 	case errors.Is(err, media.ErrNotFound):
-		return false, fmt.Errorf("photo %s of an order is not in the media store: see `assay check`", name)
+		return false, &Problem{name, "it is of an order, and not in the media store"}, nil
 	case err != nil:
-		return false, err
+		return false, nil, fmt.Errorf("photo %s: %w", name, err)
+	case sha != row["sha256"]:
+		problem = &Problem{name, "its file is not what was uploaded"}
+	}
+	return true, problem, nil
+}
+
+func (f *folder) copyPhoto(ctx context.Context, files media.Store, name string) (sha string, err error) {
+	file, err := files.Open(ctx, name)
+	if err != nil {
+		return "", err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	sha, err := f.copy(ctx, mediaPath(name), file)
-	if err == nil && sha != row["sha256"] {
-		err = errors.New("its file is not what was uploaded")
-	}
-	if err != nil {
-		return false, fmt.Errorf("photo %s: %w", name, err)
-	}
-	return true, nil
+	return f.copy(ctx, mediaPath(name), file)
 }
 
 // secrets copies existing files and directories of the data directory.

@@ -147,7 +147,7 @@ func (f *folder) copy(ctx context.Context, name string, r io.Reader) (sha string
 		return "", err
 	}
 	if _, err := io.Copy(w, &interruptible{ctx, r}); err != nil {
-		return "", errors.Join(err, w.file.Close())
+		return "", errors.Join(err, w.file.Close(), f.root.Remove(name))
 	}
 	return w.list()
 }

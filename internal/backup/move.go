@@ -69,7 +69,7 @@ func Move(ctx context.Context, o MoveOptions) (m *Moved, err error) {
 		return nil, err
 	}
 	if o.Loaded {
-		return m, nil
+		return m, dump.FinishLoad(ctx, o.Database)
 	}
 	return m, loadDump(ctx, dir, moveFile, o.Database)
 }

@@ -91,18 +91,29 @@ func TestCreate(t *testing.T) {
 		}
 		content[0]++
 		write(t, file, string(content))
-		o := i.options(filepath.Join(t.TempDir(), "b"))
-		fails(t, o, used)
-		wantIncomplete(t, o.Dir)
+		wantProblem(t, i, used, 9)
 	})
 	t.Run("PhotoOfAnOrderGone", func(t *testing.T) {
 		if err := i.Media.Delete(t.Context(), used); err != nil {
 			t.Fatal(err)
 		}
-		o := i.options(filepath.Join(t.TempDir(), "b"))
-		fails(t, o, used)
-		wantIncomplete(t, o.Dir)
+		wantProblem(t, i, used, 8)
 	})
+}
+
+// wantProblem checks that a backup names the photo that the installation has lost or damaged, and that everything else
+// can be restored from it.
+func wantProblem(t *testing.T, i *installation, name string, photos int64) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "b")
+	s, err := backup.Create(t.Context(), i.options(dir))
+	if err != nil || s.Photos != photos || s.ProblemCount != 1 || len(s.Problems) != 1 || s.Problems[0].Photo != name {
+		t.Fatalf("got %+v, %v, want %d photos and a problem of %s", s, err, photos, name)
+	}
+	restored, err := newDestination(t, storetest.SQLite(t)).restore(t, dir)
+	if err != nil || restored.Orders != s.Orders || len(restored.Problems) != 1 {
+		t.Errorf("restored %+v, %v, want %d orders and the same problem", restored, err, s.Orders)
+	}
 }
 
 // wantIncomplete checks that a failed backup is recognised as incomplete.

@@ -29,9 +29,11 @@ type RestoreOptions struct {
 
 	// Begin is called before anything is written, when nothing speaks against it, with what names the backup in a few
 	// lines; may be nil. Begun is what it was called with by a restore that was interrupted in this place, which takes no
-	// other backup then: a database that is filled is the one of that backup, and so are photos.
-	Begin func(backup string) error
-	Begun string
+	// other backup then: photos are of that backup, and so is a database that is filled, where BegunDatabase says that the
+	// interrupted restore had the same one.
+	Begin         func(backup string) error
+	Begun         string
+	BegunDatabase bool
 }
 
 // source is a backup to restore.
@@ -75,7 +77,7 @@ func openSource(ctx context.Context, o *RestoreOptions) (_ *source, err error) {
 		return nil, err
 	}
 	err = dump.CanLoad(ctx, o.Database, m.SchemaVersion)
-	if errors.Is(err, dump.ErrNotEmpty) && o.Begun != "" {
+	if errors.Is(err, dump.ErrNotEmpty) && o.Begun != "" && o.BegunDatabase {
 		from.loaded, err = true, nil
 	}
 	return from, err
@@ -131,10 +133,13 @@ func Restore(ctx context.Context, o RestoreOptions) (_ *Summary, err error) {
 	if err := p.each(ctx, "photos and secrets", p.put); err != nil {
 		return nil, err
 	}
-	if !from.loaded {
-		if err := loadDump(ctx, root, databaseFile, o.Database); err != nil {
-			return nil, err
-		}
+	if from.loaded {
+		err = dump.FinishLoad(ctx, o.Database)
+	} else {
+		err = loadDump(ctx, root, databaseFile, o.Database)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return &m.Summary, nil
 }

@@ -35,7 +35,7 @@ func TestRestore_Interrupted(t *testing.T) {
 		slow := &interrupting{Store: disk, stop: cancel}
 		slow.left.Store(5)
 		o := backup.RestoreOptions{Dir: first, Database: target, Media: slow, Staging: staging, DataDir: p.dataDir}
-		o.Begin = func(backup string) error { o.Begun = backup; return nil }
+		o.Begin = func(backup string) error { o.Begun, o.BegunDatabase = backup, true; return nil }
 		if _, err := backup.Restore(ctx, o); !errors.Is(err, context.Canceled) {
 			t.Fatalf("interrupted: %v", err)
 		}

@@ -13,11 +13,12 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/credit"
 	"github.com/assayhq/assay/internal/domain/fault"
-	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/domain/wire"
 	"github.com/assayhq/assay/internal/ratelimit"
 	"github.com/assayhq/assay/internal/server"
 	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/store/uuid7"
 )
 
 func accountsCreateFlags(fs *flag.FlagSet, inv *invocation) {
@@ -220,16 +221,16 @@ type keyView struct {
 	Scopes      []access.Scope     `json:"scopes"`
 	Limits      map[string]int     `json:"limits"`
 	Networks    []string           `json:"networks"` // empty: any
-	CreatedAt   order.Timestamp    `json:"created_at"`
-	ExpiresAt   *order.Timestamp   `json:"expires_at"`
-	RevokedAt   *order.Timestamp   `json:"revoked_at"`
+	CreatedAt   wire.Timestamp     `json:"created_at"`
+	ExpiresAt   *wire.Timestamp    `json:"expires_at"`
+	RevokedAt   *wire.Timestamp    `json:"revoked_at"`
 }
 
 func viewKey(k *access.Key) keyView {
 	return keyView{
 		ID: k.ID, Name: k.Name, Environment: k.Environment, Hint: k.Hint, Scopes: k.Scopes, Limits: k.Limits,
-		Networks: k.Networks.Texts(), CreatedAt: order.Timestamp(k.CreatedAt), ExpiresAt: order.At(k.ExpiresAt),
-		RevokedAt: order.At(k.RevokedAt),
+		Networks: k.Networks.Texts(), CreatedAt: wire.Timestamp(k.CreatedAt), ExpiresAt: wire.OptionalTimestamp(k.ExpiresAt),
+		RevokedAt: wire.OptionalTimestamp(k.RevokedAt),
 	}
 }
 
@@ -275,6 +276,7 @@ func creditsGrantFlags(fs *flag.FlagSet, inv *invocation) {
 	fs.StringVar(&inv.env, "env", "", "test or live")
 	fs.Int64Var(&inv.amount, "amount", 0, "`credits` to add; negative to subtract")
 	fs.StringVar(&inv.note, "note", "", "`reason`, stored in the ledger")
+	fs.StringVar(&inv.id, "id", "", "`UUID` of the ledger entry: repeated with it, a grant is made once")
 }
 
 func creditsGrant(ctx context.Context, inv *invocation) error {
@@ -285,14 +287,23 @@ func creditsGrant(ctx context.Context, inv *invocation) error {
 	if err != nil {
 		return err
 	}
+	id := uuid7.New()
+	if inv.id != "" {
+		var ok bool
+		if id, ok = uuid7.Parse(inv.id); !ok {
+			return wrongCall("--id must be a UUID")
+		}
+	}
 	return inv.withAccount(ctx, func(app *server.App, a *access.Account) error {
 		t := access.Tenant{AccountID: a.ID, Environment: env}
-		balance, err := app.Service.GrantCredits(ctx, access.Operator, t, inv.amount, inv.note)
-		if fault.CodeOf(err) == "not-enough-credits" {
+		balance, err := app.Service.GrantCreditsOnce(ctx, access.Operator, t, id, inv.amount, inv.note)
+		switch code := fault.CodeOf(err); {
+		case code == credit.CodeNotEnough:
 			return fmt.Errorf("--amount %d: the balance would become negative, or larger than %d",
 				inv.amount, int64(credit.MaxCredits))
-		}
-		if err != nil {
+		case err != nil && (code == "" || code == fault.CodeUnavailable): // its commit may have succeeded
+			return fmt.Errorf("%w; it may have been done: repeat it with --id %s, which does it once", err, id)
+		case err != nil:
 			return err
 		}
 		return inv.print(map[string]int64{"balance": balance}, "balance %d\n", balance)

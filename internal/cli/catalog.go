@@ -30,11 +30,12 @@ func importCatalog(ctx context.Context, inv *invocation) error {
 	if !errors.Is(err, server.ErrNoInstallation) {
 		return err
 	}
-	if _, err := catalog.ParseFor(document, nil); err != nil { // a new installation has no accounts
+	first, err := catalog.ParseFor(document, nil) // a new installation has no accounts
+	if err != nil {
 		return inv.refusedCatalog(err)
 	}
 	if inv.dryRun {
-		return err
+		return inv.printChanges(catalog.Compare(nil, first))
 	}
 	inv.begins = true
 	return inv.open(ctx, apply)
@@ -50,6 +51,10 @@ func applyCatalog(ctx context.Context, inv *invocation, app *server.App, documen
 	if err != nil {
 		return inv.refusedCatalog(err)
 	}
+	return inv.printChanges(changes)
+}
+
+func (inv *invocation) printChanges(changes []catalog.Change) error {
 	if changes == nil {
 		changes = []catalog.Change{}
 	}

@@ -73,7 +73,7 @@ type options struct {
 	ready, newest                    bool
 
 	account, name, owner, locale, env, scopes, note, email, role string
-	keys, heads, endpoint, status, since, search                 string
+	keys, heads, endpoint, status, since, search, id             string
 
 	// Of the commands that call the integration API.
 	profile, server, url, events, key string

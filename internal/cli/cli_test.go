@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/assayhq/assay/internal/cli"
+	"github.com/assayhq/assay/internal/testkit/rawsql"
 )
 
 // run runs the program on a data directory and returns its output.
@@ -120,6 +122,10 @@ func TestUsage(t *testing.T) {
 		{
 			name: "NoAmount", args: []string{"credits", "grant", "--account", "a", "--env", "test", "--note", "n"}, code: 2,
 			want: "--amount is required",
+		},
+		{
+			name: "WrongID", code: 2, want: "--id must be a UUID",
+			args: []string{"credits", "grant", "--account", "a", "--env", "test", "--amount", "1", "--note", "n", "--id", "x"},
 		},
 		{
 			name: "WrongRole", args: []string{"staff", "create", "--email", "a@b.example", "--name", "n", "--role", "x"},
@@ -340,6 +346,31 @@ func TestCommands(t *testing.T) {
 			t.Errorf("the balance is %d", balance.Balance)
 		}
 		fail(t, "negative", "credits", "grant", "--account", "Acme", "--env", "live", "--amount", "-31", "--note", "too much")
+	})
+	t.Run("CreditsGrantAgain", func(t *testing.T) {
+		var balance struct {
+			Balance int64 `json:"balance"`
+		}
+		grant := func(amount string, more ...string) []string {
+			return append([]string{"credits", "grant", "--account", "Acme", "--env", "live", "--amount", amount, "--note", "n"},
+				more...)
+		}
+		target := filepath.Join(data, "assay.db")
+		rawsql.Exec(t, target, "CREATE TRIGGER failing BEFORE INSERT ON ledger_entries BEGIN SELECT RAISE(ABORT, 'x'); END")
+		_, _, stderr := run(t, data, nil, grant("7")...)
+		rawsql.Exec(t, target, "DROP TRIGGER failing")
+		repeat := regexp.MustCompile("--id [0-9a-f-]{36}").FindString(stderr)
+		if repeat == "" {
+			t.Fatalf("a failure does not say how to repeat: %s", stderr)
+		}
+		for range 2 {
+			succeed(t, &balance, grant("7", strings.Fields(repeat)...)...)
+			if balance.Balance != 37 {
+				t.Errorf("the balance is %d, want 37", balance.Balance)
+			}
+		}
+		fail(t, "another ledger entry", grant("8", strings.Fields(repeat)...)...)
+		fail(t, "another ledger entry", append(grant("7", strings.Fields(repeat)...), "--env", "test")...)
 	})
 	t.Run("CatalogImport", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "catalog.yaml")

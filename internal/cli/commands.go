@@ -59,7 +59,7 @@ func commands() []*command {
 			example: "assay keys revoke 0199c3a9-52d0-7f3b-8c1e-2f6d9a7b4c30",
 		},
 		{
-			name: "credits grant", args: "--account ID|NAME --env test|live --amount N --note T",
+			name: "credits grant", args: "--account ID|NAME --env test|live --amount N --note T [--id UUID]",
 			needs: []string{"account", "env", "note"}, flags: creditsGrantFlags, run: creditsGrant,
 			about:   "add credits to a balance; N may be negative",
 			example: `assay credits grant --account Acme --env live --amount 500 --note "invoice 2026-11"`,
@@ -166,7 +166,8 @@ func commands() []*command {
 		},
 		{
 			name: "login", args: "[--server URL] [--profile P]", flags: loginFlags, remote: true, run: login,
-			about:   "keep an API key for the commands that call the integration API; the key is read from standard input",
+			about: "keep an API key for the commands that call the integration API: " +
+				"that of ASSAY_KEY, or the one on standard input; a file there comes first",
 			example: "assay login --server https://assay.example\nassay login --profile live < live.key",
 		},
 		{

@@ -11,30 +11,30 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
-	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/domain/wire"
 	"github.com/assayhq/assay/internal/server"
 )
 
 // deliveryView is the JSON output for a delivery.
 type deliveryView struct {
-	ID            string           `json:"id"`
-	AccountID     string           `json:"account_id"`
-	Environment   string           `json:"environment"`
-	EndpointID    string           `json:"endpoint_id"`
-	URL           string           `json:"url"`
-	OrderID       string           `json:"order_id"`
-	Event         webhook.Event    `json:"event"`
-	Status        webhook.Status   `json:"status"`
-	Attempts      int              `json:"attempts"`
-	CreatedAt     order.Timestamp  `json:"created_at"`
-	NextAttemptAt *order.Timestamp `json:"next_attempt_at"`
-	FinishedAt    *order.Timestamp `json:"finished_at"`
+	ID            string          `json:"id"`
+	AccountID     string          `json:"account_id"`
+	Environment   string          `json:"environment"`
+	EndpointID    string          `json:"endpoint_id"`
+	URL           string          `json:"url"`
+	OrderID       string          `json:"order_id"`
+	Event         webhook.Event   `json:"event"`
+	Status        webhook.Status  `json:"status"`
+	Attempts      int             `json:"attempts"`
+	CreatedAt     wire.Timestamp  `json:"created_at"`
+	NextAttemptAt *wire.Timestamp `json:"next_attempt_at"`
+	FinishedAt    *wire.Timestamp `json:"finished_at"`
 }
 
 type attemptView struct {
 	Number     int             `json:"number"`
-	At         order.Timestamp `json:"at"`
+	At         wire.Timestamp  `json:"at"`
 	DurationMS int64           `json:"duration_ms"`
 	HTTPStatus int             `json:"http_status"` // 0: no response
 	Failure    webhook.Failure `json:"failure"`
@@ -44,16 +44,16 @@ type attemptView struct {
 func viewDelivery(d *webhook.Delivery) deliveryView {
 	return deliveryView{
 		ID: d.ID, AccountID: d.AccountID, Environment: string(d.Environment), EndpointID: d.EndpointID, URL: d.EndpointURL,
-		OrderID: d.OrderID, Event: d.Event, Status: d.Status, Attempts: d.Attempts, CreatedAt: order.Timestamp(d.CreatedAt),
+		OrderID: d.OrderID, Event: d.Event, Status: d.Status, Attempts: d.Attempts, CreatedAt: wire.Timestamp(d.CreatedAt),
 		NextAttemptAt: orNull(d.NextAttemptAt), FinishedAt: orNull(d.FinishedAt),
 	}
 }
 
-func orNull(t time.Time) *order.Timestamp {
+func orNull(t time.Time) *wire.Timestamp {
 	if t.IsZero() {
 		return nil
 	}
-	return order.At(&t)
+	return new(wire.Timestamp(t))
 }
 
 func deliveryFlags(fs *flag.FlagSet, inv *invocation) {
@@ -136,7 +136,7 @@ func deliveriesShow(ctx context.Context, inv *invocation, app *server.App) error
 	var lines strings.Builder
 	for i, a := range attempts {
 		view.AttemptLog[i] = attemptView{
-			a.Number, order.Timestamp(a.At), a.Duration.Milliseconds(), a.HTTPStatus, a.Failure, a.Answer,
+			a.Number, wire.Timestamp(a.At), a.Duration.Milliseconds(), a.HTTPStatus, a.Failure, a.Answer,
 		}
 		fmt.Fprintf(&lines, "  attempt %d  %s  %s  %s\n",
 			a.Number, a.At.Format(time.RFC3339), a.Duration.Round(time.Millisecond), shown(attemptResult(&attempts[i])))

@@ -17,6 +17,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/host"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/server"
 	"github.com/assayhq/assay/internal/service"
@@ -122,12 +123,7 @@ func (inv *invocation) createDemo(ctx context.Context, app *server.App, s *serve
 
 // demoHalfMade reports whether a start was killed while it made a demo: the next one completes it, with --demo or
 // without.
-func demoHalfMade(data string) bool { return fileExists(filepath.Join(data, demoUnfinished)) }
-
-func fileExists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
+func demoHalfMade(data string) bool { return host.Exists(filepath.Join(data, demoUnfinished)) }
 
 // hasData reports whether somebody has made an account, a staff user or a catalog: a demo would be in their way.
 func hasData(ctx context.Context, app *server.App) (bool, error) {
@@ -182,7 +178,7 @@ func (d *demoData) writeHistory(ctx context.Context, app *server.App, now time.T
 // tellOfDemo says where the credentials of an earlier start are, or how to get others.
 func (inv *invocation) tellOfDemo(kept string) error {
 	where := "are in " + kept
-	if !fileExists(kept) {
+	if !host.Exists(kept) {
 		where = "were shown at the first start"
 	}
 	return inv.print(demoView{}, `There is data already, so no demo data was created. Passwords and keys %s.

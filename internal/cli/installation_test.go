@@ -1,6 +1,8 @@
 package cli_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"io/fs"
 	"os"
@@ -263,13 +265,16 @@ func TestInterruptedRestore(t *testing.T) {
 	must.NoError(t, err)
 	marker := filepath.Join(fresh, "restore.unfinished")
 	const note = "assay restore has not ended: run it again\n"
+	began := note + manifest.Sums + "\nthe backup\n"
+	database := sha256.Sum256([]byte(filepath.Join(fresh, "assay.db")))
+	place := hex.EncodeToString(database[:]) + "\n"
 	for _, killed := range []struct {
 		name, marker string
 		key, keep    bool
 	}{
 		{name: "Reading", marker: note},
-		{name: "AfterSecrets", marker: note + manifest.Sums + "\n", key: true},
-		{name: "AtTheEnd", marker: note + manifest.Sums + "\n", keep: true},
+		{name: "AfterSecrets", marker: began + place, key: true},
+		{name: "AtTheEnd", marker: began + place, keep: true},
 	} {
 		t.Run(killed.name, func(t *testing.T) {
 			if !killed.keep {
@@ -294,6 +299,17 @@ func TestInterruptedRestore(t *testing.T) {
 			}
 		})
 	}
+	t.Run("AnotherDatabase", func(t *testing.T) { // which is filled, and not by the restore that was interrupted
+		content := began + strings.Repeat("0", 64) + "\n"
+		must.NoError(t, os.WriteFile(marker, []byte(content), 0o600))
+		code, _, stderr := run(t, fresh, nil, "restore", copied)
+		if code != 1 || !strings.Contains(stderr, "not empty") {
+			t.Errorf("status %d, %s", code, stderr)
+		}
+		if left, err := os.ReadFile(marker); err != nil || string(left) != content {
+			t.Errorf("the marker says %q, %v", left, err)
+		}
+	})
 	t.Run("AnotherBackup", func(t *testing.T) {
 		content := note + strings.Repeat("0", 64) + "\nthe backup of 2026-01-02T03:04:05Z in /srv/copy\n"
 		for range 2 { // with the database, and before it

@@ -120,11 +120,20 @@ func backUp(ctx context.Context, inv *invocation, app *server.App) error {
 	if err != nil {
 		return err
 	}
-	if err := inv.printSummary("backed up", s); err != nil || inv.json {
+	if err := inv.printSummary("backed up", s); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(inv.Stdout, "heads of the logs, to be kept elsewhere:\n%s", headLines(s.AuditHeads))
-	return err
+	if !inv.json {
+		heads := headLines(s.AuditHeads)
+		if _, err := fmt.Fprintf(inv.Stdout, "heads of the logs, to be kept elsewhere:\n%s", heads); err != nil {
+			return err
+		}
+	}
+	if s.ProblemCount > 0 {
+		return fmt.Errorf("the backup has everything that there is, but the installation itself lacks %s: see `assay check`",
+			count(s.ProblemCount, "photo"))
+	}
+	return nil
 }
 
 func restore(ctx context.Context, inv *invocation) error {
@@ -136,6 +145,9 @@ func restore(ctx context.Context, inv *invocation) error {
 }
 
 func (inv *invocation) printSummary(verb string, s *backup.Summary) error {
+	for _, p := range s.Problems {
+		fmt.Fprintf(inv.progress, "photo %s: %s\n", p.Photo, p.Message)
+	}
 	return inv.print(s, "%s %s, %s, %s (%s, %s)\n", verb, count(s.Accounts, "account"), count(s.Orders, "order"),
 		count(s.Photos, "photo"), count(s.Rows, "row"), count(s.Bytes, "byte"))
 }

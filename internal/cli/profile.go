@@ -183,18 +183,17 @@ func loginFlags(fs *flag.FlagSet, inv *invocation) {
 }
 
 func login(ctx context.Context, inv *invocation) error {
-	p := profile{Server: inv.server, Key: inv.variable("ASSAY_KEY")}
+	p := profile{Server: inv.server}
 	if p.Server == "" {
 		p.Server = inv.variable("ASSAY_SERVER")
 	}
 	if p.Server == "" {
 		p.Server = defaultServer
 	}
-	if p.Key == "" {
-		var err error
-		if p.Key, err = inv.readSecret("API key: "); err != nil {
-			return err
-		}
+	variable := inv.variable("ASSAY_KEY")
+	var err error
+	if p.Key, err = inv.readKey(variable); err != nil {
+		return err
 	}
 	all, path, err := inv.readProfiles()
 	if err != nil {
@@ -211,6 +210,9 @@ func login(ctx context.Context, inv *invocation) error {
 	if err := writePrivate(path, all); err != nil {
 		return err
 	}
+	if variable != "" && variable != p.Key {
+		fmt.Fprintln(inv.Stderr, "ASSAY_KEY is set to another key, which commands use instead of the kept one.")
+	}
 	environment, title := access.Live, "Live"
 	if strings.HasPrefix(p.Key, "assay_test_") {
 		environment, title = access.Test, "Test"
@@ -219,22 +221,37 @@ func login(ctx context.Context, inv *invocation) error {
 		"profile %s: a %s key for %s, kept in %s\n", inv.profile, title, p.Server, path)
 }
 
-// readSecret reads a line; on a terminal after a prompt and without showing it.
-func (inv *invocation) readSecret(prompt string) (string, error) {
-	if f, ok := inv.Stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		fmt.Fprint(inv.Stderr, prompt)
+// readKey returns the key of a file that is standard input, or else the one of the variable. Without either it reads a
+// line; at a terminal after a prompt and without showing what is typed. A pipe is not waited for where there is a
+// variable: it may never end.
+func (inv *invocation) readKey(variable string) (string, error) {
+	f, isFile := inv.Stdin.(*os.File)
+	if variable != "" && (!isFile || !isRegular(f)) {
+		return variable, nil
+	}
+	if isFile && term.IsTerminal(int(f.Fd())) {
+		fmt.Fprint(inv.Stderr, "API key: ")
 		text, err := term.ReadPassword(int(f.Fd()))
 		fmt.Fprintln(inv.Stderr)
 		return strings.TrimSpace(string(text)), err
 	}
-	text, err := io.ReadAll(io.LimitReader(inv.Stdin, 4096))
+	text, err := io.ReadAll(io.LimitReader(inv.Stdin, 4<<10))
 	if err != nil {
 		return "", err
 	}
-	if strings.TrimSpace(string(text)) == "" {
+	key := strings.TrimSpace(string(text))
+	if variable != "" && !strings.HasPrefix(key, "assay_") { // a file that has nothing to do with it
+		return variable, nil
+	}
+	if key == "" {
 		return "", errors.New("no API key on standard input")
 	}
-	return strings.TrimSpace(string(text)), nil
+	return key, nil
+}
+
+func isRegular(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode().IsRegular()
 }
 
 // writePrivate replaces a file as a whole, readable by its owner only.

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"encoding/json"
 	"net"
 	"os"
 	"path/filepath"
@@ -38,7 +39,7 @@ var refusedCalls = map[string][]string{
 	"staff reset-password":      {"", "--email bad"},
 	"staff reset-second-factor": {"", "--email bad"},
 	"catalog import": {
-		"", "missing.yaml", "/dev/null", "FILE", "FILE --dry-run", "CATALOG --dry-run", "ACCOUNTS",
+		"", "missing.yaml", "/dev/null", "FILE", "FILE --dry-run", "ACCOUNTS", "ACCOUNTS --dry-run",
 	},
 	"catalog export":       {"now", ""},
 	"deliveries list":      {"--limit-rows 0", "--since never"},
@@ -74,7 +75,7 @@ func TestRefusedCalls(t *testing.T) {
 	must.NoError(t, err)
 	catalog = append(catalog, "account_prices:\n  - {account: Acme, code: 30, price: 1}\n"...)
 	must.NoError(t, os.WriteFile(accounts, catalog, 0o600))
-	words := strings.NewReplacer("FILE", file, "CATALOG", "../demo/catalog.yaml", "ACCOUNTS", accounts)
+	words := strings.NewReplacer("FILE", file, "ACCOUNTS", accounts)
 	for name, calls := range refusedCalls {
 		for _, call := range calls {
 			t.Run(name+" "+call, func(t *testing.T) {
@@ -99,6 +100,31 @@ func TestRefusedCalls(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestDryImport: what a first import would bring is shown, and nothing is made.
+func TestDryImport(t *testing.T) {
+	home := t.TempDir()
+	code, stdout, stderr := run(t, filepath.Join(home, "data"), nil,
+		"catalog", "import", "../demo/catalog.yaml", "--dry-run", "--json")
+	var planned struct {
+		DryRun  bool                `json:"dry_run"`
+		Changes []map[string]string `json:"changes"`
+	}
+	if err := json.Unmarshal([]byte(stdout), &planned); code != 0 || err != nil || !planned.DryRun {
+		t.Fatalf("status %d, %v, says %s", code, err, stderr)
+	}
+	if len(planned.Changes) == 0 {
+		t.Error("nothing would change")
+	}
+	for _, c := range planned.Changes {
+		if c["kind"] != "added" {
+			t.Errorf("%v", c)
+		}
+	}
+	if left := listed(t, home); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
 	}
 }
 

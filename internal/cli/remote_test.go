@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/assayhq/assay/internal/cli"
 	"github.com/assayhq/assay/internal/testkit/must"
 )
 
@@ -95,5 +96,58 @@ func TestLogin_NoProfiles(t *testing.T) {
 	set := map[string]string{"ASSAY_SERVER": server.URL, "ASSAY_KEY": "assay_test_x", "ASSAY_CONFIG": file}
 	if code, _, stderr := run(t, t.TempDir(), set, "login"); code != 0 {
 		t.Errorf("status %d, says %q", code, stderr)
+	}
+}
+
+// TestLogin_Key checks which key is kept: that of a file on standard input, then that of ASSAY_KEY. What else is on
+// standard input may never end, and is read only where there is no variable.
+func TestLogin_Key(t *testing.T) {
+	var used string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		used = strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+		_, _ = io.WriteString(w, `{"availableCredits":1}`)
+	}))
+	t.Cleanup(server.Close)
+	const input, variable = "assay_live_x", "assay_test_x"
+	written := filepath.Join(t.TempDir(), "live.key")
+	must.NoError(t, os.WriteFile(written, []byte(input+"\n"), 0o600))
+	file, err := os.Open(filepath.Clean(written))
+	must.NoError(t, err)
+	t.Cleanup(func() { _ = file.Close() })
+	other := filepath.Join(t.TempDir(), "script.sh")
+	must.NoError(t, os.WriteFile(other, []byte("assay login\n"), 0o600))
+	script, err := os.Open(filepath.Clean(other))
+	must.NoError(t, err)
+	t.Cleanup(func() { _ = script.Close() })
+	endless, _ := io.Pipe()
+	for _, c := range []struct {
+		name     string
+		stdin    io.Reader
+		variable string
+		want     string
+		hint     bool
+	}{
+		{name: "Input", stdin: strings.NewReader(input + "\n"), want: input},
+		{name: "File", stdin: file, variable: variable, want: input, hint: true},
+		{name: "Script", stdin: script, variable: variable, want: variable},
+		{name: "Endless", stdin: endless, variable: variable, want: variable},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "config.json")
+			set := map[string]string{"ASSAY_SERVER": server.URL, "ASSAY_KEY": c.variable, "ASSAY_CONFIG": file}
+			var said strings.Builder
+			code := cli.Run(t.Context(), []string{"login"}, cli.IO{
+				Stdin: c.stdin, Stdout: io.Discard, Stderr: &said,
+				LookupEnv: func(name string) (string, bool) { return set[name], set[name] != "" },
+			})
+			kept, err := os.ReadFile(filepath.Clean(file))
+			must.NoError(t, err)
+			if code != 0 || used != c.want || !strings.Contains(string(kept), c.want) {
+				t.Errorf("status %d, tried %q, kept %s, says %q", code, used, kept, said.String())
+			}
+			if strings.Contains(said.String(), "ASSAY_KEY is set to another key") != c.hint {
+				t.Errorf("says %q", said.String())
+			}
+		})
 	}
 }

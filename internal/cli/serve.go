@@ -8,8 +8,8 @@ import (
 	"runtime"
 
 	"github.com/assayhq/assay/internal/buildinfo"
-	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/imaging"
+	"github.com/assayhq/assay/internal/jsonlog"
 	"github.com/assayhq/assay/internal/server"
 )
 
@@ -34,7 +34,7 @@ func serve(ctx context.Context, inv *invocation) (err error) {
 	}
 	defer func() {
 		err = errors.Join(err, app.Close())
-		httpx.FlushLog(app.Log)
+		jsonlog.Flush(app.Log)
 	}()
 	if inv.Program != "" {
 		app.DecodeApart = []string{inv.Program, imagesCommand}
@@ -72,7 +72,7 @@ func (inv *invocation) logger() *slog.Logger {
 	if format == "text" {
 		return slog.New(slog.NewTextHandler(inv.progress, nil))
 	}
-	return httpx.NewJSONLog(inv.progress)
+	return jsonlog.New(inv.progress)
 }
 
 func version(_ context.Context, inv *invocation) error {

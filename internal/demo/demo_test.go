@@ -93,7 +93,7 @@ func TestEveryBrandHasModelsInItsCategories(t *testing.T) {
 	snapshot := catalog.NewSnapshot(doc, 1, nil, nil)
 	for _, b := range doc.Brands {
 		for _, c := range b.Categories {
-			models, err := snapshot.Models(b.Code, c, "")
+			models, err := snapshot.Models(catalog.Context{Category: c, Brand: b.Code}, "")
 			if err != nil || len(models) == 0 {
 				t.Errorf("brand %s has %d models in %s, error %v", b.Code, len(models), c, err)
 			}

@@ -1,15 +1,14 @@
 package httpx
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
-	"io"
 	"log/slog"
 	"net/http"
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/assayhq/assay/internal/domain/wire"
+	"github.com/assayhq/assay/internal/jsonlog"
 )
 
 // AccessLog logs every request when it has been answered. Queries are not logged: they may hold secrets.
@@ -34,8 +33,8 @@ func (p *Responder) AccessLog(next http.Handler) http.Handler {
 			if line.route == "" {
 				line.route = r.Pattern
 			}
-			if lines, ok := log.Handler().(*lineHandler); ok {
-				lines.write(&line)
+			if handler, ok := log.Handler().(*jsonlog.Handler); ok {
+				line.writeTo(handler)
 				return
 			}
 			log.LogAttrs(r.Context(), slog.LevelInfo, accessMessage, line.attrs()...)
@@ -76,11 +75,11 @@ func (l *accessLine) append(b []byte) []byte {
 	b = append(b, `{"time":"`...)
 	b = l.time.AppendFormat(b, time.RFC3339Nano)
 	b = append(b, `","level":"INFO","msg":"`+accessMessage+`","method":`...)
-	b = appendJSONString(b, l.method)
+	b = wire.AppendString(b, l.method)
 	b = append(b, `,"path":`...)
-	b = appendJSONString(b, l.path)
+	b = wire.AppendString(b, l.path)
 	b = append(b, `,"route":`...)
-	b = appendJSONString(b, l.route)
+	b = wire.AppendString(b, l.route)
 	b = append(b, `,"status":`...)
 	b = strconv.AppendInt(b, int64(l.status), 10)
 	b = append(b, `,"bytes":`...)
@@ -88,64 +87,21 @@ func (l *accessLine) append(b []byte) []byte {
 	b = append(b, `,"duration":`...)
 	b = strconv.AppendInt(b, int64(l.duration), 10)
 	b = append(b, `,"request_id":`...)
-	b = appendJSONString(b, l.requestID)
+	b = wire.AppendString(b, l.requestID)
 	b = append(b, `,"remote":`...)
-	b = appendJSONString(b, l.remote)
+	b = wire.AppendString(b, l.remote)
 	if l.aborted {
 		b = append(b, `,"aborted":true`...)
 	}
 	return append(b, "}\n"...)
 }
 
-// appendJSONString appends s in quotes.
-func appendJSONString(b []byte, s string) []byte {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' {
-			return appendEscaped(b, s)
-		}
-	}
-	b = append(b, '"')
-	b = append(b, s...)
-	return append(b, '"')
-}
-
-func appendEscaped(b []byte, s string) []byte {
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) // a string always can be
-	return append(b, bytes.TrimSuffix(text.Bytes(), []byte("\n"))...)
-}
-
-// NewJSONLog returns a logger of JSON lines to w, as slog.NewJSONHandler writes them. The access log takes a shorter
-// way to it. FlushLog has to be called before the program ends.
-func NewJSONLog(w io.Writer) *slog.Logger {
-	lines := newLineWriter(w)
-	return slog.New(&lineHandler{Handler: slog.NewJSONHandler(lines, nil), lines: lines})
-}
-
-// lineHandler is a slog.Handler for lines without further attributes and groups.
-type lineHandler struct {
-	slog.Handler
-	lines *lineWriter
-}
-
 var lineBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// Handle writes a line of requests and of everything else without attributes of its own. slog's handler would hold its
-// lock while the line is written.
-func (h *lineHandler) Handle(ctx context.Context, r slog.Record) error {
-	var line bytes.Buffer
-	if err := slog.NewJSONHandler(&line, nil).Handle(ctx, r); err != nil {
-		return err
-	}
-	_, err := h.lines.Write(line.Bytes())
-	return err
-}
-
-func (h *lineHandler) write(l *accessLine) {
+// writeTo writes the line by the shorter way that the log of the program has.
+func (l *accessLine) writeTo(log *jsonlog.Handler) {
 	b, _ := lineBuffers.Get().(*[]byte) // the pool has no other type
 	*b = l.append((*b)[:0])
-	h.lines.add(*b, true)
+	log.WriteBatched(*b)
 	lineBuffers.Put(b)
 }

@@ -1,53 +1,15 @@
 package httpx
 
 import (
-	"bytes"
-	"encoding/json"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"testing"
 	"time"
-)
 
-// BenchmarkReadOrder compares parsing and checking a ten-photo order with encoding/json, which checks much less.
-func BenchmarkReadOrder(b *testing.B) {
-	body := orderBody(10)
-	b.Run("httpx", func(b *testing.B) {
-		b.SetBytes(int64(len(body)))
-		b.ReportAllocs()
-		for b.Loop() {
-			if _, err := readOrder(body); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("encoding_json", func(b *testing.B) {
-		type request struct {
-			Brand       string  `json:"brand_code"`
-			Category    string  `json:"category_code"`
-			Model       *string `json:"model_code"`
-			ExternalID  *string `json:"external_id"`
-			AnswerTime  *int64  `json:"answer_time"`
-			MockOutcome *string `json:"mock_outcome"`
-			Photos      []struct {
-				URL       string `json:"url"`
-				IndexCode string `json:"index_code"`
-			} `json:"photos"`
-		}
-		b.SetBytes(int64(len(body)))
-		b.ReportAllocs()
-		for b.Loop() {
-			dec := json.NewDecoder(bytes.NewReader(body))
-			dec.DisallowUnknownFields()
-			var req request
-			if err := dec.Decode(&req); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-}
+	"github.com/assayhq/assay/internal/jsonlog"
+)
 
 type discard struct{ h http.Header }
 
@@ -76,7 +38,7 @@ func BenchmarkChain(b *testing.B) {
 // TestChainAllocations bounds what the middleware allocates for a request: the exchange with its context, the request
 // that has it, its id, and the address of the client.
 func TestChainAllocations(t *testing.T) {
-	p := &Responder{Log: NewJSONLog(io.Discard)}
+	p := &Responder{Log: jsonlog.New(io.Discard)}
 	body := Prepare([]byte(`{"availableCredits":1000}`))
 	h := RequestID(p.AccessLog(p.Recover(p.Handle(func(w http.ResponseWriter, r *http.Request) error {
 		r = Limit(time.Minute, w, r)

@@ -12,10 +12,18 @@ func ClientIP(r *http.Request) string {
 	if x == nil {
 		return addressOf(r)
 	}
-	if x.remote != r.RemoteAddr {
-		x.remote, x.ip = r.RemoteAddr, addressOf(r)
+	x.client.update(r)
+	return x.client.ip
+}
+
+// clientAddress is the address for a RemoteAddr. Unless a proxy tells of clients, all requests of a connection have the
+// same.
+type clientAddress struct{ remote, ip string }
+
+func (c *clientAddress) update(r *http.Request) {
+	if c.remote != r.RemoteAddr {
+		*c = clientAddress{r.RemoteAddr, addressOf(r)}
 	}
-	return x.ip
 }
 
 func addressOf(r *http.Request) string {

@@ -18,7 +18,9 @@ func LimitBodies(timeout time.Duration, next http.Handler) http.Handler {
 			// Not the request of net/http, which looks at its body after the answer: it does not wait for one whose client
 			// waits for 100 Continue, and gives a client that still sends the time to read the answer.
 			r = r.WithContext(r.Context())
-			b := &limitedBody{ReadCloser: r.Body, conn: http.NewResponseController(w), deadline: time.Now().Add(timeout)}
+			b := &limitedBody{
+				ReadCloser: r.Body, conn: http.NewResponseController(w), timeout: timeout, deadline: time.Now().Add(timeout),
+			}
 			b.setDeadline(b.deadline)
 			r.Body = b
 		}
@@ -26,8 +28,9 @@ func LimitBodies(timeout time.Duration, next http.Handler) http.Handler {
 	})
 }
 
-// ExpectUpload lets the body of a request take longer than others, as long as it arrives at a minimum rate. It is
-// called before anything else wraps the body.
+// ExpectUpload lets the body of a request take longer than others, as long as it arrives at a minimum rate. What came
+// faster is credited for no longer than twice the timeout: a client must not send much at once and then nothing for
+// hours. It is called before anything else wraps the body.
 func ExpectUpload(r *http.Request) {
 	if b, ok := r.Body.(*limitedBody); ok {
 		b.upload = true
@@ -38,10 +41,10 @@ func ExpectUpload(r *http.Request) {
 type limitedBody struct {
 	io.ReadCloser
 	conn     *http.ResponseController
+	timeout  time.Duration
 	deadline time.Time
 	upload   bool
 	begun    bool // to be read: a client that waited for 100 Continue was told to send
-	bytes    int64
 }
 
 // limitedBodyOf returns the body of a request as it arrives, below what handlers have wrapped it in: a reader that
@@ -59,12 +62,15 @@ func limitedBodyOf(r *http.Request) *limitedBody {
 func (b *limitedBody) Read(p []byte) (int, error) {
 	b.begun = true
 	n, err := b.ReadCloser.Read(p)
-	b.bytes += int64(n)
 	switch {
 	case errors.Is(err, io.EOF): // else the end of the time would cancel the context of the request
 		b.setDeadline(time.Time{})
 	case b.upload && n > 0:
-		b.setDeadline(b.deadline.Add(time.Duration(b.bytes) * time.Second / minUploadRate))
+		b.deadline = b.deadline.Add(time.Duration(n) * time.Second / minUploadRate)
+		if most := time.Now().Add(2 * b.timeout); b.deadline.After(most) {
+			b.deadline = most
+		}
+		b.setDeadline(b.deadline)
 	}
 	return n, err
 }

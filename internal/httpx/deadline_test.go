@@ -16,7 +16,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 )
 
-const bodyTimeout = 300 * time.Millisecond
+const bodyTimeout = time.Second
 
 // sendSlowly sends a body in pieces with pauses and returns the answer and how long it took.
 func sendSlowly(t *testing.T, h http.Handler, piece string, pieces int, pause time.Duration) (string, time.Duration) {
@@ -69,9 +69,30 @@ func TestLimitBodies(t *testing.T) {
 	}
 	t.Run("Upload", func(t *testing.T) {
 		piece := strings.Repeat("x", minUploadRate/5) // 20 times a second: four times the rate
-		answer, took := sendSlowly(t, http.HandlerFunc(upload), piece, 20, 50*time.Millisecond)
+		answer, took := sendSlowly(t, http.HandlerFunc(upload), piece, 50, 50*time.Millisecond)
 		if answer != "HTTP/1.1 200 OK" || took < 2*bodyTimeout {
 			t.Errorf("%q after %v", answer, took)
+		}
+	})
+	t.Run("UploadThatStops", func(t *testing.T) { // after so much at once that it could take an hour
+		began := time.Now()
+		s := httptest.NewServer(LimitBodies(bodyTimeout, http.HandlerFunc(upload)))
+		t.Cleanup(s.Close)
+		const first = 3600 * minUploadRate
+		sent, stop := io.Pipe()
+		t.Cleanup(func() { _ = stop.Close() })
+		go func() { _, _ = io.CopyN(stop, zeros{}, first) }()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL, sent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.ContentLength = first + 1
+		resp, err := s.Client().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _ = resp.Body.Close(); resp.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s after %v", resp.Status, time.Since(began))
 		}
 	})
 	t.Run("NobodyReads", func(t *testing.T) {
@@ -155,7 +176,7 @@ func TestFail_AfterContinue(t *testing.T) {
 			})
 			s := httptest.NewServer(LimitBodies(time.Minute, RequestID(h)))
 			t.Cleanup(s.Close)
-			resp := sendAfterContinue(t, s.Listener.Addr().String(), MaxDrain-MaxBody)
+			resp := sendAfterContinue(t, s.Listener.Addr().String(), MaxDrain-1<<20)
 			if resp.StatusCode != http.StatusServiceUnavailable {
 				t.Error(resp.Status)
 			}
@@ -175,4 +196,12 @@ func TestLimit(t *testing.T) {
 	if w.Code != 503 || !strings.Contains(w.Body.String(), fault.CodeUnavailable) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
+}
+
+// zeros is an endless body.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
 }

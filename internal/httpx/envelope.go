@@ -11,18 +11,18 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/fault"
-	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/wire"
 )
 
 // envelope is the body of every failed request.
 type envelope struct {
-	StatusCode int             `json:"statusCode"`
-	Code       string          `json:"code"`
-	Message    string          `json:"message"`
-	Details    map[string]any  `json:"details"`
-	Timestamp  order.Timestamp `json:"timestamp"`
-	Path       string          `json:"path"`
-	RequestID  string          `json:"request_id"`
+	StatusCode int            `json:"statusCode"`
+	Code       string         `json:"code"`
+	Message    string         `json:"message"`
+	Details    map[string]any `json:"details"`
+	Timestamp  wire.Timestamp `json:"timestamp"`
+	Path       string         `json:"path"`
+	RequestID  string         `json:"request_id"`
 }
 
 var bearerChallenge = []string{"Bearer"}
@@ -70,7 +70,7 @@ func (p *Responder) writeFault(w http.ResponseWriter, r *http.Request, f *fault.
 	}
 	body := envelope{
 		StatusCode: status, Code: f.Code, Message: f.Message, Details: wireDetails(f.Details),
-		Timestamp: order.Timestamp(p.now()), Path: LoggedPath(r), RequestID: ensureRequestID(w, r),
+		Timestamp: wire.Timestamp(p.now()), Path: LoggedPath(r), RequestID: ensureRequestID(w, r),
 	}
 	if err := WriteJSON(w, status, body); err != nil {
 		p.log().LogAttrs(r.Context(), slog.LevelError, "error details cannot be encoded", p.attrs(r, err)...)
@@ -148,9 +148,9 @@ func wireDetails(details map[string]any) map[string]any {
 	for k, v := range details {
 		switch t := v.(type) {
 		case time.Time:
-			out[k] = order.Timestamp(t)
+			out[k] = wire.Timestamp(t)
 		case *time.Time:
-			out[k] = order.At(t)
+			out[k] = wire.OptionalTimestamp(t)
 		default:
 			out[k] = v
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/httpx/input"
 	"github.com/assayhq/assay/internal/testkit/expect"
 )
 
@@ -50,8 +51,10 @@ func TestEnvelope(t *testing.T) {
 		"validation": {
 			"/v1/integrations/orders?locale=ja",
 			fault.Validation(
-				fault.Problem{Field: "brand_code", Code: CodeRequired, Message: "is required"},
-				fault.Problem{Field: "photos[3].url", Code: CodeMaxLength, Message: "must be at most 2048 characters, has 3000"},
+				fault.Problem{Field: "brand_code", Code: input.CodeRequired, Message: "is required"},
+				fault.Problem{
+					Field: "photos[3].url", Code: input.CodeMaxLength, Message: "must be at most 2048 characters, has 3000",
+				},
 			),
 			400, nil,
 		},

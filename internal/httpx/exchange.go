@@ -20,13 +20,14 @@ type exchange struct {
 	body   *limitedBody // nil: there is none, or nothing limits it
 	began  time.Time
 	uuid   uuid.UUID
-	id     string    // uuid as text
-	ids    [1]string // id as the values of a header
-	url    *url.URL  // as requested, before any prefix was stripped
+	id     string                   // uuid as text
+	ids    [1]string                // id as the values of a header
+	url    *url.URL                 // as requested, before any prefix was stripped
+	path   string                   // of url, escaped, once somebody has asked for it
+	redact func(path string) string // nil: nothing in a path is secret
 	route  string
 	fault  *fault.Error // that the request was refused with
-	remote string       // for which ip was computed
-	ip     string
+	client clientAddress
 }
 
 type exchangeKey struct{}
@@ -37,6 +38,21 @@ func exchangeFrom(ctx context.Context) *exchange {
 	}
 	x, _ := ctx.Value(exchangeKey{}).(*exchange)
 	return x
+}
+
+// EscapedPath is that of the address of a request. It is worked out once, as several ask for it.
+func EscapedPath(r *http.Request) string {
+	if x := exchangeFrom(r.Context()); x != nil && x.url == r.URL {
+		return x.escapedPath()
+	}
+	return r.URL.EscapedPath()
+}
+
+func (x *exchange) escapedPath() string {
+	if x.path == "" {
+		x.path = x.url.EscapedPath()
+	}
+	return x.path
 }
 
 // Answered is what is known of a request once it has been answered.
@@ -65,7 +81,10 @@ func begin(w http.ResponseWriter, r *http.Request) (*exchange, *http.Request) {
 	x.uuid = newRequestID(x.began)
 	x.id = x.uuid.String()
 	x.body, _ = r.Body.(*limitedBody)
-	x.conn, _ = parent.Value(gatherKey{}).(*gatherConn)
+	if x.conn, _ = parent.Value(gatherKey{}).(*gatherConn); x.conn != nil {
+		x.conn.client.update(r)
+		x.client = x.conn.client
+	}
 	x.ids[0] = x.id
 	return x, r.WithContext(x)
 }

@@ -58,6 +58,7 @@ type gatherConn struct {
 	hold   bool   // more will be written before release
 	held   []byte // what was written and is not sent yet, in buffer
 	buffer *[maxHeld]byte
+	client clientAddress // of the last request
 }
 
 var heldBuffers = sync.Pool{New: func() any { return new([maxHeld]byte) }}

@@ -37,7 +37,7 @@ func (p *Paths) Add(method, path string) {
 // has other methods the header Allow. The row becomes the route of the request. HEAD is answered as GET: net/http
 // leaves the body out.
 func (p *Paths) Find(w http.ResponseWriter, r *http.Request) (row int, id string, err error) {
-	path, ok := strings.CutPrefix(r.URL.EscapedPath(), p.prefix)
+	path, ok := strings.CutPrefix(EscapedPath(r), p.prefix)
 	method := r.Method
 	if method == http.MethodHead {
 		method = http.MethodGet

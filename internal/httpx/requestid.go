@@ -5,8 +5,6 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 	"net/http"
-	"net/url"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -74,30 +72,3 @@ func ensureRequestID(w http.ResponseWriter, r *http.Request) string {
 	w.Header()[requestIDHeader] = []string{id}
 	return id
 }
-
-// LoggedPath is the path as the client sent it, in escaped form and without the query. It is logged and told: the
-// secret that the address of a capture link has is left out.
-func LoggedPath(r *http.Request) string {
-	u := r.URL
-	if x := exchangeFrom(r.Context()); x != nil {
-		u = x.url
-	}
-	path := u.EscapedPath()
-	if !strings.Contains(u.Path, captureSegment+"/") || strings.HasPrefix(u.Path, "/v1/") {
-		return path // an API: there the same word is a customer's reference
-	}
-	parts, secret := strings.Split(path, "/"), false
-	for i, part := range parts { // in whatever form: an address that is put together badly has two slashes
-		plain, _ := url.PathUnescape(part) // it could be, or there would be no path
-		switch {
-		case secret && part != "", strings.Contains(plain, captureSegment+"/"):
-			parts[i], secret = "-", false
-		case plain == captureSegment:
-			secret = true
-		}
-	}
-	return strings.Join(parts, "/")
-}
-
-// captureSegment is what stands before the secret in the addresses of capture links.
-const captureSegment = "capture"

@@ -31,6 +31,10 @@ const (
 	retryAfter  = 24 * time.Hour
 
 	maxDerived = 64 << 20 // bytes of a derived image
+
+	// As many photos may be in work or wait for it, in all and of one account: each holds an open file.
+	maxRunning          = 1024
+	maxRunningOfAccount = 256
 )
 
 // Cache makes derived images when they are first asked for and keeps them in the media store beside their photos, where
@@ -41,7 +45,7 @@ type Cache struct {
 	heavy   Deriver
 	owner   Owner
 	memory  *semaphore.Weighted
-	cores   *turns
+	cores   *fairSemaphore
 
 	mu      sync.Mutex
 	running map[string]*derivation // by the name of one of its images
@@ -60,8 +64,9 @@ type Owner func(ctx context.Context, name string) string
 
 // derivation is the work on one photo that its callers wait for.
 type derivation struct {
-	done chan struct{}
-	err  error
+	account string // as far as it is known
+	done    chan struct{}
+	err     error
 }
 
 // NewCache returns a cache over a media store. Photos that may take more memory than this process should use are given
@@ -74,7 +79,7 @@ func NewCache(store media.Store, staging *media.Staging, heavy Deriver) *Cache {
 	c := &Cache{
 		media: store, staging: staging, heavy: heavy,
 		memory:  semaphore.NewWeighted(budget),
-		cores:   newTurns(places, places),
+		cores:   newFairSemaphore(places, places),
 		running: make(map[string]*derivation),
 	}
 	c.closing, c.close = context.WithCancel(context.Background())
@@ -199,13 +204,20 @@ func (c *Cache) derive(ctx context.Context, name string, size Size) error {
 			c.mu.Unlock()
 			return fault.UnavailableError(errClosed)
 		}
-		d = &derivation{done: make(chan struct{})}
-		c.running[key] = d
 		account := accountOf(ctx)
+		if c.full(account) {
+			c.mu.Unlock()
+			return fault.UnavailableError(errBusy)
+		}
+		d = &derivation{account: account, done: make(chan struct{})}
+		c.running[key] = d
 		c.work.Go(func() { // goes on when the first caller has gone: others may wait, and the result is stored
 			ctx := c.closing
 			if account == "" && c.owner != nil {
 				account = c.owner(ctx, name)
+				c.mu.Lock()
+				d.account = account
+				c.mu.Unlock()
 			}
 			d.err = c.make(OfAccount(ctx, account), name, sizes)
 			c.mu.Lock()
@@ -221,6 +233,20 @@ func (c *Cache) derive(ctx context.Context, name string, size Size) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// full reports whether no more photos of an account are taken. It must be called with c.mu held.
+func (c *Cache) full(account string) bool {
+	if len(c.running) < maxRunningOfAccount {
+		return false
+	}
+	ofAccount := 0
+	for _, d := range c.running {
+		if d.account == account {
+			ofAccount++
+		}
+	}
+	return ofAccount >= maxRunningOfAccount || len(c.running) >= maxRunning
 }
 
 func (c *Cache) make(ctx context.Context, name string, sizes []Size) (err error) {
@@ -296,11 +322,11 @@ func (c *Cache) run(
 	if need > budget && c.heavy != nil {
 		return c.heavy(ctx, file, f, sizes)
 	}
-	giveBack, err := c.cores.take(ctx, accountOf(ctx))
+	release, err := c.cores.acquire(ctx, accountOf(ctx))
 	if err != nil {
 		return nil, err
 	}
-	defer giveBack()
+	defer release()
 	need = min(need, budget)
 	if err := c.memory.Acquire(ctx, need); err != nil {
 		return nil, err

@@ -428,6 +428,44 @@ func TestCache_Close(t *testing.T) {
 	}
 }
 
+// TestCache_Busy checks that an account whose photos pile up gets no more of them begun, also when nobody waits for
+// them any more, and that others do.
+func TestCache_Busy(t *testing.T) {
+	g := open(t)
+	store := &slow{g.store, make(chan struct{}), make(chan struct{})}
+	cache := imaging.NewCache(store, g.staging, nil)
+	file := pngOf(t, scene(20, 10))
+	// begun reports whether a photo is begun; who has asked for it leaves then.
+	begun := func(account string) bool {
+		ctx, leave := context.WithCancel(imaging.OfAccount(t.Context(), account))
+		defer leave()
+		refused := make(chan error, 1)
+		go func() { refused <- cache.Make(ctx, g.put(t, photo.PNG, file)) }()
+		select {
+		case <-store.opening:
+			return true
+		case err := <-refused:
+			if fault.CodeOf(err) != fault.CodeUnavailable {
+				t.Errorf("%v", err)
+			}
+			return false
+		}
+	}
+	for i := range imaging.MaxRunningOfAccount {
+		if !begun("a") {
+			t.Fatalf("photo %d is not begun", i)
+		}
+	}
+	if begun("a") {
+		t.Error("one more is begun than may wait")
+	}
+	if !begun("b") {
+		t.Error("a photo of another account is not begun")
+	}
+	close(store.goOn)
+	cache.Close()
+}
+
 // TestCache_ViewersFirst checks that images which nobody has asked for are not begun while somebody waits for others.
 func TestCache_ViewersFirst(t *testing.T) {
 	g := open(t)

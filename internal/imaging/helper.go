@@ -40,7 +40,7 @@ const (
 type Helper struct {
 	command []string
 	log     *slog.Logger
-	turns   *turns
+	places  *fairSemaphore
 	limit   func(file io.ReaderAt, size int64) time.Duration // for one photo
 	closing context.Context                                  // done when Close is called, which ends the processes
 	close   context.CancelFunc
@@ -58,17 +58,21 @@ type child struct {
 	kill      context.CancelFunc
 	in        io.WriteCloser
 	questions *gob.Encoder // to in
-	answers   *gob.Decoder
-	idle      *time.Timer // ends it
+	out       *io.LimitedReader
+	answers   *gob.Decoder // of out
+	idle      *time.Timer  // ends it
 	worked    time.Duration
 }
 
-var errClosed = errors.New("imaging: the server stops")
+var (
+	errClosed = errors.New("imaging: the server stops")
+	errBusy   = errors.New("imaging: too many photos wait to be decoded")
+)
 
 // NewHelper returns a helper whose processes are started by a command when they are needed; a process calls
 // ServeHelper. The log is told once when the sandbox is not complete.
 func NewHelper(log *slog.Logger, command ...string) *Helper {
-	h := &Helper{command: command, log: log, turns: newTurns(helperPlaces, 1), limit: timeFor}
+	h := &Helper{command: command, log: log, places: newFairSemaphore(helperPlaces, 1), limit: timeFor}
 	h.closing, h.close = context.WithCancel(context.Background())
 	return h
 }
@@ -88,15 +92,15 @@ type helperAnswer struct {
 	Images  map[Size][]byte
 }
 
-// Derive is a Deriver. Photos wait for their account's turn, which the context names.
+// Derive is a Deriver. Photos wait for a place of their account, which the context names.
 func (h *Helper) Derive(
 	ctx context.Context, file io.ReadSeeker, f photo.Format, sizes []Size,
 ) (map[Size][]byte, error) {
-	giveBack, err := h.turns.take(ctx, accountOf(ctx))
+	release, err := h.places.acquire(ctx, accountOf(ctx))
 	if err != nil {
 		return nil, err
 	}
-	defer giveBack()
+	defer release()
 	whole, err := wholeOf(file) // before its time begins, which is for decoding it
 	if err != nil {
 		return nil, err
@@ -201,7 +205,8 @@ func (h *Helper) start() (*child, error) {
 		kill()
 		return nil, fmt.Errorf("start the decoder: %w", err)
 	}
-	c := &child{cmd: cmd, kill: kill, in: in, questions: gob.NewEncoder(in), answers: gob.NewDecoder(out)}
+	from := &io.LimitedReader{R: out, N: maxHello}
+	c := &child{cmd: cmd, kill: kill, in: in, questions: gob.NewEncoder(in), out: from, answers: gob.NewDecoder(from)}
 	var hello helperHello
 	timeout := time.AfterFunc(helperMost, kill)
 	err = c.answers.Decode(&hello)
@@ -228,6 +233,8 @@ func (c *child) ask(file io.Reader, q helperRequest) (map[Size][]byte, error) {
 	if _, err := io.CopyN(c.in, file, q.Bytes); err != nil {
 		return nil, err
 	}
+	// A process that a photo has taken over could fill the server's memory instead of its own.
+	c.out.N = int64(len(q.Sizes)) * (maxDerived + maxHello)
 	var a helperAnswer
 	if err := c.answers.Decode(&a); err != nil {
 		return nil, err
@@ -237,6 +244,9 @@ func (c *child) ask(file io.Reader, q helperRequest) (map[Size][]byte, error) {
 	}
 	return a.Images, nil
 }
+
+// maxHello is how much a process may say beside images, in bytes.
+const maxHello = 1 << 20
 
 // end ends the process.
 func (c *child) end() {

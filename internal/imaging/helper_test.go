@@ -21,14 +21,18 @@ import (
 
 const serveArgument = "-serve-helper="
 
-// hangs is a file that the decoder of the helper's process never gets done with.
-const hangs = "hangs"
+// The decoder of the helper's process never gets done with one of these files, and answers the other with more than it
+// may.
+const hangs, talks = "hangs", "talks"
 
 // TestMain lets this program be the process of a helper.
 func TestMain(m *testing.M) {
 	deriveInHelper = func(r io.ReadSeeker, f photo.Format, sizes []Size) (map[Size][]byte, error) {
-		if b, err := io.ReadAll(r); err == nil && string(b) == hangs {
+		switch b, _ := io.ReadAll(r); string(b) {
+		case hangs:
 			time.Sleep(time.Hour) // ends with the process
+		case talks:
+			return map[Size][]byte{Thumb: make([]byte, (len(sizes)+1)*maxDerived)}, nil
 		}
 		return Derive(r, f, sizes)
 	}
@@ -115,6 +119,13 @@ func TestHelper(t *testing.T) {
 		h.command = newHelper(t, HelperMemory).command
 		same(t, h)
 	})
+	t.Run("TooMuchIsSaid", func(t *testing.T) {
+		h := newHelper(t, HelperMemory)
+		if images, err := h.try(t.Context(), []byte(talks), photo.HEIC); err == nil {
+			t.Errorf("an image of %d bytes is taken", len(images[Thumb]))
+		}
+		same(t, h)
+	})
 	t.Run("Closed", func(t *testing.T) {
 		h := newHelper(t, HelperMemory)
 		h.Close()
@@ -144,9 +155,9 @@ func TestHelper_FairTurns(t *testing.T) {
 		})
 	}
 	must.Eventually(t, time.Minute, "a photo is being decoded", func() bool {
-		h.turns.mu.Lock()
-		defer h.turns.mu.Unlock()
-		return h.turns.taken["heavy"] == 1
+		h.places.mu.Lock()
+		defer h.places.mu.Unlock()
+		return h.places.taken["heavy"] == 1
 	})
 	for _, account := range []string{"light", "other", "light"} {
 		if _, err := h.try(OfAccount(t.Context(), account), file, photo.HEIC); err != nil {

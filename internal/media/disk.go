@@ -207,7 +207,8 @@ func (d *Disk) Delete(ctx context.Context, name string) error {
 	if err := cmp.Or(CheckName(name), ctx.Err()); err != nil {
 		return err
 	}
-	for _, name := range WithDerived(name) {
+	derived := derivedOf(name)
+	for _, name := range slices.Concat(derived, []string{name}, derived) {
 		if err := d.remove(name); err != nil {
 			return unavailable("delete "+name, err)
 		}

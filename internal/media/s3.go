@@ -1,6 +1,7 @@
 package media
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	"github.com/minio/minio-go/v7/pkg/s3utils"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/photo"
 )
 
@@ -138,7 +140,7 @@ func (s *S3) Stat(ctx context.Context, name string) (Stat, error) {
 	return Stat{Size: info.Size, ModTime: info.LastModified}, nil
 }
 
-// Delete removes the objects at the same time; the photo is gone when all are.
+// Delete removes the derived images at the same time, the photo, and the images once more; see derivedOf.
 func (s *S3) Delete(ctx context.Context, name string) error {
 	if err := CheckName(name); err != nil {
 		return err
@@ -153,16 +155,20 @@ func (s *S3) Delete(ctx context.Context, name string) error {
 		}
 		return err
 	}
-	names := WithDerived(name)
-	last := len(names) - 1
-	var derived errgroup.Group
-	for _, name := range names[:last] {
-		derived.Go(func() error { return remove(name) })
+	removeDerived := func() error {
+		var all errgroup.Group
+		for _, image := range derivedOf(name) {
+			all.Go(func() error { return remove(image) })
+		}
+		return all.Wait()
 	}
-	if err := derived.Wait(); err != nil {
+	if err := removeDerived(); err != nil {
 		return err
 	}
-	return remove(names[last])
+	if err := remove(name); err != nil {
+		return err
+	}
+	return removeDerived()
 }
 
 // Names lists page by page.
@@ -190,10 +196,11 @@ func (s *S3) Names(ctx context.Context) iter.Seq2[string, error] {
 }
 
 // DiscardUnfinished ends the uploads in parts that were begun before the time: their parts take space that no list
-// shows.
+// shows. One that cannot be ended is passed over: the error names it.
 func (s *S3) DiscardUnfinished(ctx context.Context, before time.Time) (discarded int, err error) {
 	listing, stop := context.WithCancel(ctx)
 	defer stop()
+	var skipped fault.Skipped
 	for upload := range s.core.ListIncompleteUploads(listing, s.address.Bucket, photoPrefix, true) {
 		if upload.Err != nil {
 			return discarded, failure(ctx, "list unfinished uploads", upload.Err)
@@ -203,11 +210,12 @@ func (s *S3) DiscardUnfinished(ctx context.Context, before time.Time) (discarded
 		}
 		err := s.core.AbortMultipartUpload(ctx, s.address.Bucket, upload.Key, upload.UploadID)
 		if err != nil && !hasCode(err, "NoSuchUpload") {
-			return discarded, failure(ctx, "end an unfinished upload", err)
+			skipped.Add(failure(ctx, "end an unfinished upload", err))
+			continue
 		}
 		discarded++
 	}
-	return discarded, ctx.Err()
+	return discarded, cmp.Or(ctx.Err(), skipped.OrNil())
 }
 
 // Ping stages a small file and puts it into the bucket, as an upload does.

@@ -122,14 +122,39 @@ func IsDerived(name string) bool {
 	return false
 }
 
-// WithDerived returns the names that a store deletes with a name: for a photo, also those of all derived images. The
-// name itself is the last of them: a photo that is still listed is deleted again, images alone would stay unseen.
-func WithDerived(name string) []string {
-	var names []string
+// derivedOf returns the names of all images derived from a photo. A store deletes them twice: before the photo, because
+// a photo that is still listed is deleted again while images alone would stay unseen; and after it, because one may
+// have been made meanwhile. Whoever makes an image looks for its photo afterwards.
+func derivedOf(name string) (names []string) {
 	if _, ok := photo.ParseName(name); ok {
 		for _, size := range derivedSizes {
 			names = append(names, DerivedName(name, size))
 		}
 	}
-	return append(names, name)
+	return names
+}
+
+// batchSize is how many names are in a batch.
+const batchSize = 500
+
+// Batches collects names, to look them up together.
+func Batches(names iter.Seq2[string, error]) iter.Seq2[[]string, error] {
+	return func(yield func([]string, error) bool) {
+		var batch []string
+		for name, err := range names {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if batch = append(batch, name); len(batch) == batchSize {
+				if !yield(batch, nil) {
+					return
+				}
+				batch = nil
+			}
+		}
+		if len(batch) > 0 {
+			yield(batch, nil)
+		}
+	}
 }

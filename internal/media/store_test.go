@@ -307,7 +307,7 @@ func testDerived(t *testing.T, s *suite) {
 	name, other := photo.NewName(photo.HEIC), photo.NewName(photo.JPEG)
 	s.put(t, name, content("photo", 100))
 	s.put(t, other, content("other", 100))
-	for _, derived := range WithDerived(name)[:2] {
+	for _, derived := range derivedOf(name)[:2] {
 		want := content(derived, 5000)
 		s.put(t, derived, content("before", 10))
 		s.put(t, derived, want)
@@ -342,7 +342,7 @@ func testDerived(t *testing.T, s *suite) {
 	if err := s.Delete(t.Context(), name); err != nil {
 		t.Fatal(err)
 	}
-	for _, gone := range WithDerived(name) {
+	for _, gone := range append(derivedOf(name), name) {
 		if _, err := s.Stat(t.Context(), gone); !errors.Is(err, ErrNotFound) {
 			t.Errorf("Stat(%s) after Delete: %v", gone, err)
 		}

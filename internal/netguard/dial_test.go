@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/assayhq/assay/internal/testkit/wire"
+	"github.com/assayhq/assay/internal/testkit/tcpproxy"
 )
 
 // counted starts a TLS server that counts its connections.
@@ -24,7 +24,7 @@ func counted(t *testing.T, handler http.HandlerFunc) (*httptest.Server, *atomic.
 	server := httptest.NewUnstartedServer(handler)
 	server.Config.ErrorLog = log.New(io.Discard, "", 0) // handshakes that fail on purpose
 	server.EnableHTTP2 = true
-	connections := wire.Count(server)
+	connections := tcpproxy.CountConnections(server)
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	return server, connections

@@ -17,6 +17,10 @@ type tenant struct {
 	balance   store.BalanceProof
 }
 
+func (t *tenant) scope() access.Tenant {
+	return access.Tenant{AccountID: t.accountID, Environment: t.balance.Environment}
+}
+
 func (t *tenant) problem(kind ProblemKind, id, format string, args ...any) {
 	t.add(Problem{
 		Kind: kind, AccountID: t.accountID, Environment: string(t.balance.Environment), ID: id,
@@ -27,7 +31,7 @@ func (t *tenant) problem(kind ProblemKind, id, format string, args ...any) {
 // ledger adds up the entries. Each is compared with the one before it, so that one wrong entry is reported once.
 func (t *tenant) ledger(ctx context.Context, q store.Queries) error {
 	var seq, count, sum, running int64
-	err := q.EachEntry(ctx, t.accountID, t.balance.Environment, func(e *store.EntryProof) error {
+	err := q.EachEntry(ctx, t.scope(), func(e *store.EntryProof) error {
 		count++
 		t.done(1)
 		sum += e.Amount
@@ -78,7 +82,7 @@ func (t *tenant) entry(e *store.EntryProof) {
 func (t *tenant) orders(ctx context.Context, q store.Queries) error {
 	var count int64
 	var last store.OrderProof
-	err := q.EachOrder(ctx, t.accountID, t.balance.Environment, func(o *store.OrderProof) error {
+	err := q.EachOrder(ctx, t.scope(), func(o *store.OrderProof) error {
 		if o.ID == last.ID {
 			t.problem(OrderRefund, o.ID, "the order was refunded more than once")
 			return nil

@@ -21,7 +21,7 @@ import (
 func OpenToCheck(ctx context.Context, s Settings, log *slog.Logger) (app *App, broken *proof.Report, err error) {
 	failed := func(db *store.Store, err error) { broken = proof.Broken(ctx, db, err) }
 	var folder string
-	if original := s.databaseTarget(); s.Database == "" && exists(original) && !writable(s.Data) {
+	if original := s.databaseTarget(); s.Database == "" && host.Exists(original) && !writable(s.Data) {
 		if folder, err = s.copyDatabase(original); err != nil {
 			return nil, nil, err
 		}

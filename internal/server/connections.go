@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/assayhq/assay/internal/domain/wire"
 	"github.com/assayhq/assay/internal/httpx"
 )
 
@@ -170,7 +171,7 @@ func (l *listener) refuse(c net.Conn) {
 		}
 		_ = c.SetDeadline(time.Now().Add(time.Second))
 		id := uuid.New()
-		body := fmt.Sprintf(refusalBody, time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), id)
+		body := fmt.Sprintf(refusalBody, time.Now().UTC().Format(wire.TimeFormat), id)
 		if _, err := fmt.Fprintf(c, refusal, id, len(body), body); err != nil {
 			return
 		}

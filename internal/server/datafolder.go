@@ -23,13 +23,13 @@ func takeDataFolder(dir string) (_ *dataFolder, err error) {
 		return nil, err
 	}
 	d := new(dataFolder)
-	for dir := data; !exists(dir); dir = filepath.Dir(dir) {
+	for dir := data; !host.Exists(dir); dir = filepath.Dir(dir) {
 		d.fresh = append([]string{dir}, d.fresh...)
 	}
 	for _, name := range []string{
 		lockFile, restoreFile, restoreFile + newSuffix, moveFile, moveFile + newSuffix, "media", "media/staging", "staging",
 	} {
-		if path := filepath.Join(data, name); !exists(path) {
+		if path := filepath.Join(data, name); !host.Exists(path) {
 			d.fresh = append(d.fresh, path)
 		}
 	}

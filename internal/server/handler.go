@@ -15,7 +15,9 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/httpx"
+	"github.com/assayhq/assay/internal/httpx/input"
 	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/pages/capture"
 )
 
 // handler combines the two APIs, the media and the pages.
@@ -55,8 +57,8 @@ func (s *Server) handler(integrationAPI *integration.API, deskAPI *desk.API, pag
 		}
 		api.ServeHTTP(w, r)
 	}
-	served := s.hsts(httpx.RequestID(s.traced(s.metrics.observe(
-		responder.AccessLog(responder.Recover(http.HandlerFunc(route)))))))
+	served := s.hsts(httpx.RequestID(httpx.Redact(capture.RedactPath, s.traced(s.metrics.observe(
+		responder.AccessLog(responder.Recover(http.HandlerFunc(route))))))))
 	proxies := httpx.Proxies(s.app.Settings.TrustedProxies)
 	return proxies.WarnForwarded(s.warnForwarded, proxies.Trust(served))
 }
@@ -68,7 +70,7 @@ var errBusy = errors.New("more requests wait than the database can take in time"
 // maxBusyDrain is how much is read of the body of a request that is refused under overload: all of a JSON object, so
 // that its client gets the answer and learns when to come back. To receive whole photos in vain would cost many times
 // what the refusal does. A client that waits for 100 Continue is told before it sends them.
-const maxBusyDrain = httpx.MaxBody
+const maxBusyDrain = input.MaxBody
 
 // admission decides whether a request that writes is served now; (*store.Store).Admit is one.
 type admission func(context.Context) (admitted context.Context, done func(), ok bool)
@@ -99,12 +101,13 @@ func below(path, prefix string) bool {
 // mountMedia serves photos where --media-url says: below its path, or on its host when it has no path. Where that is
 // the host of the pages, too, whatever is no name of a photo is theirs.
 func (s *Server) mountMedia(mux *http.ServeMux, pages http.Handler) {
-	files := media.Handler(s.app.Media, s.app.Log)
 	u, err := url.Parse(s.app.Settings.MediaURL)
 	if err != nil { // Open has checked it
 		return
 	}
-	if prefix := strings.TrimSuffix(u.Path, "/"); prefix != "" {
+	prefix := strings.TrimSuffix(u.Path, "/")
+	files := underRoute("GET "+prefix+"/{name}", media.Handler(s.app.Media, s.app.Log))
+	if prefix != "" {
 		mux.Handle(prefix+"/", http.StripPrefix(prefix, files))
 		return
 	}
@@ -116,6 +119,16 @@ func (s *Server) mountMedia(mux *http.ServeMux, pages http.Handler) {
 			return
 		}
 		files.ServeHTTP(w, r)
+	})
+}
+
+// underRoute has what is read through a handler counted and logged under a route.
+func underRoute(route string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !writes(r.Method) {
+			httpx.SetRoute(r.Context(), route)
+		}
+		next.ServeHTTP(w, r)
 	})
 }
 

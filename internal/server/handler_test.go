@@ -6,8 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/assayhq/assay/internal/testkit/child"
+	"github.com/assayhq/assay/internal/testkit/must"
 )
 
 // TestBusy checks that under overload requests that write are refused before anything is done for them, and that reads
@@ -36,6 +40,23 @@ func TestBusy(t *testing.T) {
 		if code, body := fetch(t, s.BaseURL()+path); code != want {
 			t.Errorf("%s: %d %s", path, code, body)
 		}
+	}
+}
+
+// TestCaptureSecret checks that the secret in the address of a capture link is neither logged nor told.
+func TestCaptureSecret(t *testing.T) {
+	log := new(child.Output)
+	s := run(t, nodeSettings(t), slog.New(slog.NewJSONHandler(log, nil)))
+	const secret = "secretsecretsecretsecretsecretsecretsecrets"
+	request := must.Request(t, http.MethodPut, s.BaseURL()+"/capture/"+secret+"/photos/x", http.NoBody)
+	request.Header.Set("Sec-Fetch-Site", "same-origin")
+	const told = `"path":"/capture/-/photos/x"`
+	if _, body := must.Do(t, http.DefaultClient, request); !strings.Contains(string(body), told) {
+		t.Errorf("told %s", body)
+	}
+	must.Eventually(t, time.Minute, "the line of the request", func() bool { return strings.Contains(log.String(), told) })
+	if strings.Contains(log.String(), secret) {
+		t.Errorf("logged %s", log)
 	}
 }
 

@@ -1,14 +1,19 @@
 package server
 
 import (
+	"errors"
 	"flag"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/pages/admin"
+	"github.com/assayhq/assay/internal/worker/liveness"
 )
 
 // workerHealth is the state of the workers of this node, for the system page.
@@ -29,14 +34,29 @@ func (h *workerHealth) change(name string, f func(*admin.Worker)) {
 }
 
 func (h *workerHealth) began(name string, at time.Time) {
-	h.change(name, func(w *admin.Worker) { w.Running, w.Since = true, at })
+	h.change(name, func(w *admin.Worker) { w.Running, w.Since, w.Cause = true, at, "" })
 }
 
-func (h *workerHealth) failed(name string, at time.Time) {
+func (h *workerHealth) failed(name string, at time.Time, err error) {
 	h.change(name, func(w *admin.Worker) {
-		w.Running, w.Since, w.FailedAt = false, at, &at
+		w.Running, w.Since, w.FailedAt, w.Cause = false, at, &at, shortCause(err)
 		w.Failures++
 	})
+}
+
+// ended notes that a worker does not run anymore, because the server stops.
+func (h *workerHealth) ended(name string) {
+	h.change(name, func(w *admin.Worker) { w.Running = false })
+}
+
+// running returns the names of the workers that run.
+func (h *workerHealth) running() (names []string) {
+	for _, w := range h.list() {
+		if w.Running {
+			names = append(names, w.Name)
+		}
+	}
+	return names
 }
 
 // list returns the workers in the order of their names.
@@ -45,6 +65,54 @@ func (h *workerHealth) list() []admin.Worker {
 	defer h.mu.Unlock()
 	byName := func(a, b admin.Worker) int { return strings.Compare(a.Name, b.Name) }
 	return slices.SortedFunc(slices.Values(h.workers), byName)
+}
+
+// persistent is a worker that goes on after a round that fails.
+type persistent interface {
+	Failures() liveness.Failures
+}
+
+// workerStates returns the workers of this node, with the failures that they went on after.
+func (s *Server) workerStates() []admin.Worker {
+	list := s.health.list()
+	for _, w := range s.workers {
+		p, ok := w.(persistent)
+		i := slices.IndexFunc(list, func(x admin.Worker) bool { return x.Name == w.Name() })
+		if ok && i >= 0 {
+			addRounds(&list[i], p.Failures())
+		}
+	}
+	return list
+}
+
+func addRounds(w *admin.Worker, f liveness.Failures) {
+	w.Failures += f.Count
+	if f.Count > 0 && (w.FailedAt == nil || f.Last.After(*w.FailedAt)) {
+		w.FailedAt = &f.Last
+	}
+	if f.Err != nil && w.Running {
+		w.Cause = shortCause(f.Err)
+	}
+}
+
+const maxCause = 200 // characters
+
+var addressPattern = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>]+`)
+
+// shortCause is what administrators are told of a failure: its first line, with the cause that clients do not get. Of
+// addresses only the place is shown.
+func shortCause(err error) string {
+	if err == nil { // a worker that has ended by itself
+		return ""
+	}
+	line, _, more := strings.Cut(err.Error(), "\n")
+	if f, ok := errors.AsType[*fault.Error](err); ok && f.Unwrap() != nil && strings.HasSuffix(line, f.Error()) {
+		line += ": " + Reason(f)
+	}
+	if more {
+		line += " …"
+	}
+	return text.Clip(addressPattern.ReplaceAllStringFunc(line, withoutSecrets), maxCause)
 }
 
 // How a setting may be shown. Of one that is in neither list it is only shown that it is set, because it may be a

@@ -4,12 +4,21 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"log/slog"
+	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/testkit/expect"
+	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/rawsql"
 )
 
 // TestShownSettings checks that no setting shows a secret, and that a new one shows nothing by default.
@@ -85,12 +94,12 @@ func TestWorkerHealth(t *testing.T) {
 		if len(list) != 1 || list[0].Name != "failing" {
 			t.Fatalf("got %+v", list)
 		}
-		if w := list[0]; w.Running || w.Failures != 1 || w.FailedAt == nil {
+		if w := list[0]; w.Running || w.Failures != 1 || w.FailedAt == nil || w.Cause != "no luck" {
 			t.Errorf("after the first failure: %+v", w)
 		}
 		time.Sleep(firstPause + 2*firstPause) // the time of the bubble
 		synctest.Wait()
-		if w := s.health.list(); !w[0].Running || w[0].Failures != 2 || !w[0].Since.After(*w[0].FailedAt) {
+		if w := s.health.list(); w[0].Failing() || w[0].Failures != 2 || !w[0].Since.After(*w[0].FailedAt) {
 			t.Errorf("when it runs: %+v", w)
 		}
 		cancel()
@@ -98,4 +107,63 @@ func TestWorkerHealth(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestFailedRound checks that the system page tells of a round of housekeeping that failed until one succeeds, and
+// that the node is ready all the while.
+func TestFailedRound(t *testing.T) {
+	set := nodeSettings(t, "--claim-expiry", "10s", "--require-second-factor", "none")
+	s := run(t, set, slog.New(slog.DiscardHandler))
+	staff, err := s.app.Service.CreateStaff(t.Context(), access.Operator, "aoi@example.com", "Aoi", access.Admin)
+	must.NoError(t, err)
+	_, token, err := s.app.Service.StartSession(t.Context(), access.Desk, staff.Staff.ID, access.Origin{})
+	must.NoError(t, err)
+	page := func() string {
+		r := must.Request(t, http.MethodGet, s.BaseURL()+"/desk/admin/system", http.NoBody)
+		r.AddCookie(&http.Cookie{Name: "assay_desk", Value: token})
+		answer, body := must.Do(t, http.DefaultClient, r)
+		expect.Equal(t, "status", answer.StatusCode, http.StatusOK)
+		return string(body)
+	}
+	const failed, cause = "Last round failed", "uploaded catalogs forgotten: "
+	if got := page(); strings.Contains(got, failed) {
+		t.Errorf("before anything fails: %s", got)
+	}
+	database := filepath.Join(set.Data, "assay.db")
+	rawsql.Exec(t, database, "ALTER TABLE catalog_drafts RENAME TO gone")
+	must.Eventually(t, time.Minute, "the page says that a round has failed, and why", func() bool {
+		got := page()
+		return strings.Contains(got, failed) && strings.Contains(got, cause) && !strings.Contains(got, "All systems")
+	})
+	wantReady(t, s, "", "")
+	rawsql.Exec(t, database, "ALTER TABLE gone RENAME TO catalog_drafts")
+	must.Eventually(t, time.Minute, "the page says that all is well", func() bool {
+		got := page()
+		return !strings.Contains(got, failed) && !strings.Contains(got, cause)
+	})
+}
+
+// TestShortCause checks what administrators are told of failures.
+func TestShortCause(t *testing.T) {
+	gone := fault.UnavailableError(errors.New("dial tcp 10.0.0.7:5432: connection refused"))
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{nil, ""},
+		{errors.New("disk full"), "disk full"},
+		{errors.New("panic: no\ngoroutine 7 [running]"), "panic: no …"},
+		{
+			errors.Join(fmt.Errorf("claims returned: %w", gone), errors.New("sessions ended: x")),
+			"claims returned: " + gone.Error() + ": dial tcp 10.0.0.7:5432: connection refused …",
+		},
+		{errors.Join(errors.New("claims returned: x"), fmt.Errorf("sessions ended: %w", gone)), "claims returned: x …"},
+		{
+			errors.New(`Get "https://key:hunter2@bucket.example/a?X-Amz-Signature=hunter2": EOF`),
+			`Get "https://bucket.example/a": EOF`,
+		},
+		{errors.New(strings.Repeat("長", 300)), strings.Repeat("長", 199) + "…"},
+	} {
+		expect.Equal(t, "cause", shortCause(test.err), test.want)
+	}
 }

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/httpx"
-	"github.com/assayhq/assay/internal/worker/deliver"
+	"github.com/assayhq/assay/internal/netguard"
 )
 
 // checkServe refuses addresses and files that a server could not begin with.
@@ -43,7 +43,7 @@ func (s *Settings) checkServe() error {
 	}
 	for _, file := range []named[string]{{"webhook-ca-file", s.WebhookCAFile}, {"smtp-ca-file", s.SMTPCAFile}} {
 		if file.value != "" {
-			_, err := deliver.LoadCAs(file.value)
+			_, err := netguard.LoadCAs(file.value)
 			refuse(file.name, err)
 		}
 	}

@@ -192,7 +192,7 @@ func (c *connections) collect(m chan<- prometheus.Metric) {
 	}
 }
 
-// maxHeads is how many accounts have their log in the metrics, so that these stay readable.
+// maxHeads is how many logs of accounts are in the metrics, so that these stay readable.
 const maxHeads = 1000
 
 // collectHeads shows the newest entry of every log: a monitoring system thereby keeps them out of reach of who could

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/backup"
+	"github.com/assayhq/assay/internal/host"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/proof"
@@ -64,7 +65,7 @@ func (m *Move) Run(ctx context.Context, log *slog.Logger) (report *MoveReport, e
 	if err := m.prepare(ctx); err != nil {
 		return nil, err
 	}
-	keep := exists(m.To.moveMarker()) // what an interrupted move has copied
+	keep := host.Exists(m.To.moveMarker()) // what an interrupted move has copied
 	to, err := takeDataFolder(m.To.Data)
 	if err != nil {
 		return nil, err
@@ -86,6 +87,9 @@ func (m *Move) Run(ctx context.Context, log *slog.Logger) (report *MoveReport, e
 		return nil, fmt.Errorf("the installation to move: %w", err)
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
+	if err := m.checkMedia(ctx, from); err != nil {
+		return nil, err
+	}
 	keep = true
 	if err := writeMarker(m.To.moveMarker(), m.To.place()); err != nil {
 		return nil, err
@@ -104,6 +108,34 @@ func (m *Move) Run(ctx context.Context, log *slog.Logger) (report *MoveReport, e
 	}
 	report.OK = true
 	return report, nil
+}
+
+// checkMedia refuses a media store that has photos of others: servers of the new place would sweep them away.
+func (m *Move) checkMedia(ctx context.Context, from *App) (err error) {
+	if m.sameMedia() || m.To.moveUnfinished() { // which has looked, and has put photos there that may be deleted by now
+		return nil
+	}
+	to, err := media.Open(m.To.Media, m.To.Data)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, to.Close()) }()
+	for names, err := range media.Batches(to.Names(ctx)) {
+		if err != nil {
+			return fmt.Errorf("the media store of the new place: %s", Reason(err))
+		}
+		found, err := from.Store.PhotosNamed(ctx, names)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if _, ok := found[name]; !ok {
+				return fmt.Errorf("the media store of the new place has photos that the installation does not have, %s for "+
+					"example: move into an empty one", name)
+			}
+		}
+	}
+	return nil
 }
 
 // copy copies photos, database and generated secrets.
@@ -260,7 +292,7 @@ func (m *Move) targetLoaded(ctx context.Context) (bool, error) {
 
 // keepSecretKey leaves the key of the installation where servers of the new place look for it, unless it has its own.
 func (m *Move) keepSecretKey() error {
-	if file := filepath.Join(m.To.Data, secretKeyFile); m.keepKey && !exists(file) {
+	if file := filepath.Join(m.To.Data, secretKeyFile); m.keepKey && !host.Exists(file) {
 		return writeOnce(file, []byte(m.To.SecretKey+"\n"))
 	}
 	return nil
@@ -301,7 +333,7 @@ func copyMissing(from, to string, names []string) error {
 				return err
 			case d.IsDir():
 				return os.MkdirAll(target, 0o700)
-			case exists(target):
+			case host.Exists(target):
 				return nil
 			default:
 				content, err := fs.ReadFile(os.DirFS(from), path.Clean(file))

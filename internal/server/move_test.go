@@ -10,7 +10,9 @@ import (
 	"testing"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/host"
 	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/testkit/must"
@@ -69,6 +71,35 @@ func TestMove_Interrupted(t *testing.T) {
 	must.NoError(t, app.Close())
 }
 
+// TestMove_OtherPhotos: a media store with photos of others is refused and left as it is.
+func TestMove_OtherPhotos(t *testing.T) {
+	log := slog.New(slog.DiscardHandler)
+	m := new(Move)
+	m.Bind(flag.NewFlagSet("", flag.ContinueOnError))
+	m.From.Data, m.To.Data, m.Say = t.TempDir(), t.TempDir(), func(string) {}
+	app, err := Begin(t.Context(), m.From, log)
+	must.NoError(t, err)
+	must.NoError(t, app.Close())
+	name := photo.NewName(photo.JPEG)
+	file := filepath.Join(m.To.Data, "media", name[:1], name[1:2], name)
+	must.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
+	must.NoError(t, os.WriteFile(file, []byte("of others"), 0o600))
+	for range 2 { // the first one is not taken for a move that was interrupted
+		move := *m
+		if _, err := move.Run(t.Context(), log); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("got %v, want a refusal that names the photo", err)
+		}
+		if content, err := os.ReadFile(file); err != nil || string(content) != "of others" {
+			t.Errorf("the photo is %q, %v", content, err)
+		}
+	}
+	must.NoError(t, os.Remove(file))
+	move := *m
+	if _, err := move.Run(t.Context(), log); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestMove_WrongKey names the key that is wrong by the flag or the file that it is from.
 func TestMove_WrongKey(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
@@ -85,7 +116,7 @@ func TestMove_WrongKey(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), " "+source+": ") || strings.Contains(err.Error(), " --secret-key") {
 			t.Errorf("got %v, want an error about %s", err, source)
 		}
-		if exists(m.To.Data) {
+		if host.Exists(m.To.Data) {
 			t.Error("the new place is there")
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/host"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/netguard"
 	"github.com/assayhq/assay/internal/secret"
@@ -43,6 +44,8 @@ type App struct {
 
 	temporary []string // folders with a copy of the database, or in place of what is not there
 	lock      *os.File // on --data, until the server takes it
+
+	closeLimit time.Duration // for which Close waits for the database; 0: until it is closed
 }
 
 // ErrNoInstallation is returned where there is nothing to open.
@@ -124,7 +127,7 @@ func (s *Settings) checkOpen() error {
 	if _, err := photo.NewURLs(s.MediaURL); err != nil {
 		return fmt.Errorf("--media-url: %w", err)
 	}
-	if exists(s.restoreMarker()) {
+	if host.Exists(s.restoreMarker()) {
 		return fmt.Errorf("a restore into this folder has not ended, as %s says: run assay restore again",
 			s.restoreMarker())
 	}
@@ -179,7 +182,7 @@ func open(ctx context.Context, s Settings, log *slog.Logger, how opening) (_ *Ap
 		return nil, err
 	}
 	photos := s.Data
-	if how.looks && s.Media == "" && !exists(filepath.Join(photos, "media")) { // then every photo is missing
+	if how.looks && s.Media == "" && !host.Exists(filepath.Join(photos, "media")) { // then every photo is missing
 		if photos, err = os.MkdirTemp("", "assay-check-"); err != nil {
 			return nil, err
 		}
@@ -250,7 +253,7 @@ func (a *App) announce(c service.Change) {
 func (a *App) Close() error {
 	var err error
 	if a.Store != nil {
-		err = a.Store.Close()
+		err = a.closeStore()
 	}
 	if a.Media != nil {
 		err = errors.Join(err, a.Media.Close())
@@ -262,6 +265,23 @@ func (a *App) Close() error {
 		err = errors.Join(err, os.RemoveAll(folder))
 	}
 	return err
+}
+
+// closeStore closes the database, within the limit where there is one. One that is not closed by then loses nothing
+// that was committed: it is like one whose process was killed.
+func (a *App) closeStore() error {
+	if a.closeLimit == 0 {
+		return a.Store.Close()
+	}
+	closed := make(chan error, 1)
+	go func() { closed <- a.Store.Close() }()
+	select {
+	case err := <-closed:
+		return err
+	case <-time.After(a.closeLimit):
+		a.Log.Error("the database does not answer: it is left as it is", "waited", a.closeLimit)
+		return nil
+	}
 }
 
 func (s *Settings) databaseTarget() string {
@@ -285,7 +305,7 @@ func (s *Settings) SecretFiles() []string {
 // beside a database, or is not that of the database, is refused.
 func (s *Settings) openSecrets(ctx context.Context, db *store.Store) (*secret.Box, error) {
 	path := s.secretPath()
-	if s.SecretKey == "" && !exists(path) {
+	if s.SecretKey == "" && !host.Exists(path) {
 		untouched, err := s.untouched(ctx, db)
 		switch {
 		case err != nil:
@@ -310,7 +330,7 @@ func (s *Settings) keepSecrets(ctx context.Context, db *store.Store) (*secret.Bo
 	if !untouched {
 		return s.openSecrets(ctx, db)
 	}
-	if path := s.secretPath(); s.SecretKey == "" && !exists(path) {
+	if path := s.secretPath(); s.SecretKey == "" && !host.Exists(path) {
 		if err := writeOnce(path, []byte(secret.Generate()+"\n")); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, fmt.Errorf("secret key: %w", err)
 		}

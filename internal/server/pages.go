@@ -49,7 +49,7 @@ func (s *Server) pages(staging *media.Staging, limiter ratelimit.Limiter, api *i
 	deskPages.Routes(mux)
 	admin.New(admin.Config{
 		Site: site, Service: s.app.Service, Guard: deskPages.Guard(), Started: time.Now(),
-		Workers: s.health.list, Settings: set.shown(),
+		Workers: s.workerStates, Settings: set.shown(),
 		Space: func() (host.Space, error) { return host.SpaceOf(set.Data) },
 	}).Routes(mux)
 	certificate.New(site, s.app.Service, images).Routes(mux)

@@ -49,9 +49,8 @@ func Restore(ctx context.Context, s Settings, dir string) (summary *backup.Summa
 	if within(s.Data, dir) {
 		return nil, fmt.Errorf("--data %s is in the backup, which must stay as it is: choose another folder", s.Data)
 	}
-	o := backup.RestoreOptions{
-		Dir: dir, Database: s.databaseTarget(), DataDir: s.Data, Begun: s.restoreBegun(),
-	}
+	o := backup.RestoreOptions{Dir: dir, Database: s.databaseTarget(), DataDir: s.Data}
+	o.Begun, o.BegunDatabase = s.restoreBegun()
 	if err := backup.CanRestore(ctx, o); err != nil {
 		return nil, err
 	}
@@ -78,7 +77,7 @@ func Restore(ctx context.Context, s Settings, dir string) (summary *backup.Summa
 	}
 	o.Begin = func(backup string) error {
 		keep = true
-		return writeMarker(s.restoreMarker(), restoreNote+backup+"\n")
+		return writeMarker(s.restoreMarker(), restoreNote+backup+"\n"+s.place())
 	}
 	if summary, err = backup.Restore(ctx, o); err != nil {
 		return nil, err
@@ -87,22 +86,25 @@ func Restore(ctx context.Context, s Settings, dir string) (summary *backup.Summa
 }
 
 // restoreMarker is in --data while it is being filled from a backup: nothing else may begin there. It is there before
-// the backup is read, and names the backup once something of it may have been written.
+// the backup is read, and names backup and database once something of it may have been written.
 func (s *Settings) restoreMarker() string { return filepath.Join(s.Data, restoreFile) }
 
 const (
 	restoreFile = "restore.unfinished"
-	// restoreNote is the first line of the marker; what names the backup follows.
+	// restoreNote is the first line of the marker; what names the backup and the database follows.
 	restoreNote = "assay restore has not ended: run it again\n"
 )
 
-// restoreBegun returns which backup an interrupted restore has begun to write; empty: none.
-func (s *Settings) restoreBegun() string {
+// restoreBegun returns which backup an interrupted restore has begun to write, empty: none, and whether it was going to
+// fill this database.
+func (s *Settings) restoreBegun() (backup string, sameDatabase bool) {
 	content, err := os.ReadFile(filepath.Clean(s.restoreMarker()))
 	if err != nil {
-		return ""
+		return "", false
 	}
-	return strings.TrimSpace(strings.TrimPrefix(string(content), restoreNote))
+	lines := strings.SplitAfterN(strings.TrimPrefix(string(content), restoreNote), "\n", 3)
+	sameDatabase = len(lines) == 3 && lines[2] == s.place()
+	return strings.TrimSpace(strings.Join(lines[:min(2, len(lines))], "")), sameDatabase
 }
 
 // within reports whether a path is that of a folder, or of something in it.
@@ -117,9 +119,4 @@ func within(path, folder string) bool {
 	}
 	relative, err := filepath.Rel(folder, path)
 	return err == nil && (relative == "." || filepath.IsLocal(relative))
-}
-
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/netguard"
 	"github.com/assayhq/assay/internal/ratelimit"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
@@ -65,7 +66,9 @@ const (
 	pingAfter     = 30 * time.Second // without a frame on a connection of HTTP/2
 	pingTimeout   = 15 * time.Second
 	maxStreams    = 100
+	lastWrites    = time.Second // for what workers record after the time for requests and deliveries is up
 	flushTimeout  = 2 * time.Second
+	closeTimeout  = 5 * time.Second
 )
 
 // New makes the server over an open app and binds its listeners; nothing is answered before Run.
@@ -136,7 +139,8 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 func (s *Server) addWorkers(ctx context.Context, staging *media.Staging) error {
 	app, set := s.app, &s.app.Settings
 	refresher := &catalogRefresher{
-		app.Service.RefreshCatalog, app.Log, liveness.New(), make(chan struct{}, 1), app.Settings.looks,
+		refresh: app.Service.RefreshCatalog, log: app.Log, done: liveness.New(), now: make(chan struct{}, 1),
+		every: app.Settings.looks,
 	}
 	s.workers = append(s.workers, refresher)
 	if app.Store.Shared() {
@@ -157,7 +161,7 @@ func (s *Server) addWorkers(ctx context.Context, staging *media.Staging) error {
 				Done:         liveness.New(), Metrics: s.metrics.registry, Clock: app.clockGuard(), Lease: s.lease("housekeeping"),
 			},
 			&housekeeping.Sweeper{
-				Service: app.Service, Staging: staging, Log: app.Log, Lease: s.lease("media-sweeper"),
+				Service: app.Service, Staging: staging, Log: app.Log, Clock: app.clockGuard(), Lease: s.lease("media-sweeper"),
 			})
 	}
 	if !set.Roles.Has(RoleDeliver) {
@@ -207,7 +211,7 @@ func (s *Server) sender() (*deliver.Sender, error) {
 	}
 	if set.WebhookCAFile != "" {
 		var err error
-		if c.RootCAs, err = deliver.LoadCAs(set.WebhookCAFile); err != nil {
+		if c.RootCAs, err = netguard.LoadCAs(set.WebhookCAFile); err != nil {
 			return nil, fmt.Errorf("--webhook-ca-file: %w", err)
 		}
 	}
@@ -230,7 +234,7 @@ func (s *Server) addMail(ctx context.Context) error {
 		return fmt.Errorf("--mail-from %w", err)
 	}
 	if set.SMTPCAFile != "" {
-		if c.RootCAs, err = deliver.LoadCAs(set.SMTPCAFile); err != nil {
+		if c.RootCAs, err = netguard.LoadCAs(set.SMTPCAFile); err != nil {
 			return fmt.Errorf("--smtp-ca-file: %w", err)
 		}
 	}
@@ -253,7 +257,8 @@ func (s *Server) addMail(ctx context.Context) error {
 }
 
 // Run answers requests and runs the workers until ctx ends. Then it stops accepting, finishes what runs, ten seconds at
-// most, and returns nil. ready gets the line of addresses once everything is up.
+// most, and returns nil. ready gets the line of addresses once everything is up. What does not end, because the
+// database or the disk does not answer, is left behind: the caller is to end the process.
 func (s *Server) Run(ctx context.Context, ready io.Writer) (err error) {
 	defer func() { err = errors.Join(err, s.close()) }()
 	running, fail := errgroup.WithContext(context.WithoutCancel(ctx))
@@ -279,7 +284,10 @@ func (s *Server) Run(ctx context.Context, ready io.Writer) (err error) {
 	workers, stopWorkers := context.WithCancel(store.Unhurried(context.WithoutCancel(ctx)))
 	defer stopWorkers()
 	for _, w := range s.workers {
-		running.Go(func() error { return s.supervise(workers, w) })
+		running.Go(func() error {
+			defer s.health.ended(w.Name())
+			return s.supervise(workers, w)
+		})
 	}
 	if _, err := fmt.Fprintln(ready, s.Addresses()); err != nil {
 		return err
@@ -292,10 +300,32 @@ func (s *Server) Run(ctx context.Context, ready io.Writer) (err error) {
 	s.leave(ctx, fail.Done())
 	s.app.Log.InfoContext(ctx, "stopping")
 	stopWorkers()
+	limit := time.After(s.app.Settings.shutdownTimeLimit + lastWrites)
 	s.shutdown(ctx)
-	err = running.Wait()
+	err = s.await(ctx, running, limit, func() error { return context.Cause(fail) })
 	s.flushRequests(ctx)
+	s.app.closeLimit = closeTimeout
 	return err
+}
+
+// await waits for the listeners and workers to end, up to the limit, and returns their error. Those that have not ended
+// are named in the log.
+func (s *Server) await(
+	ctx context.Context, running *errgroup.Group, limit <-chan time.Time, failure func() error,
+) error {
+	ended := make(chan error, 1)
+	go func() { ended <- running.Wait() }()
+	select {
+	case err := <-ended:
+		return err
+	case <-limit:
+	}
+	if left := s.health.running(); len(left) > 0 {
+		s.app.Log.ErrorContext(ctx, "workers did not end in time: whether their last writes are done is not known",
+			"workers", left)
+		return failure()
+	}
+	return <-ended
 }
 
 // flushRequests stores the requests that were answered last.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/ratelimit"
 	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/worker/deliver"
@@ -108,7 +109,7 @@ func (s *Settings) Bind(fs *flag.FlagSet) {
 	s.bindSecret(fs, &s.SecretKeyPrevious, "secret-key-previous",
 		"the key that --secret-key replaces: what it has sealed is still read, until assay secrets rotate")
 	fs.Var(&s.MaxPhotoBytes, "max-photo-bytes", "largest photo `size` that is accepted")
-	fs.IntVar(&s.AuthFailureLimit, "auth-failure-limit", 300,
+	fs.IntVar(&s.AuthFailureLimit, "auth-failure-limit", ratelimit.DefaultFailureLimit,
 		"failed authentications per minute from one address before it is throttled; 0: no limit")
 	fs.Var(&s.WebhookDelays, "webhook-retry-delays", "`delays` before each retry of a delivery")
 	fs.DurationVar(&s.WebhookTimeout, "webhook-timeout", 10*time.Second,

@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/assayhq/assay/internal/host"
 	"golang.org/x/crypto/acme/autocert"
 )
 
@@ -62,7 +63,7 @@ func (s *Settings) ensureSelfSigned(certFile, keyFile string, now time.Time) err
 	if _, err := tls.LoadX509KeyPair(certFile, keyFile); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if exists(certFile) {
+	if host.Exists(certFile) {
 		return fmt.Errorf("%s is missing: put it back, or delete %s to have both made again", keyFile, certFile)
 	}
 	key, err := ensureKey(keyFile)

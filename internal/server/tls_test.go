@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/assayhq/assay/internal/host"
 	"github.com/assayhq/assay/internal/testkit/must"
 )
 
@@ -28,22 +29,22 @@ func TestSelfSigned(t *testing.T) {
 // its xn-- form is taken.
 func TestInternationalHost(t *testing.T) {
 	for _, name := range []string{"public-url", "media-url"} {
-		for host, refused := range map[string]bool{
+		for domain, refused := range map[string]bool{
 			"鑑定.example": true, "%E9%91%91.example": true, "xn--uor38x.example": false,
 		} {
-			set := nodeSettings(t, "--"+name, "https://"+host)
+			set := nodeSettings(t, "--"+name, "https://"+domain)
 			set.Data, set.TLSListen = filepath.Join(set.Data, "new"), "127.0.0.1:0"
 			app, err := Start(t.Context(), set, slog.New(slog.DiscardHandler))
 			if refused {
-				if err == nil || !strings.Contains(err.Error(), "xn--") || exists(set.Data) {
-					t.Errorf("--%s %s: %v, made something: %t", name, host, err, exists(set.Data))
+				if err == nil || !strings.Contains(err.Error(), "xn--") || host.Exists(set.Data) {
+					t.Errorf("--%s %s: %v, made something: %t", name, domain, err, host.Exists(set.Data))
 				}
 				continue
 			}
 			must.NoError(t, err)
 			s, err := New(t.Context(), app)
 			must.NoError(t, err)
-			must.NoError(t, s.servers[1].TLSConfig.Certificates[0].Leaf.VerifyHostname(host))
+			must.NoError(t, s.servers[1].TLSConfig.Certificates[0].Leaf.VerifyHostname(domain))
 			must.NoError(t, s.close())
 			must.NoError(t, app.Close())
 		}

@@ -37,7 +37,7 @@ func (s *Server) supervise(ctx context.Context, w Worker) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		s.health.failed(w.Name(), time.Now())
+		s.health.failed(w.Name(), time.Now(), err)
 		if time.Since(started) > longPause {
 			wait = firstPause
 		}
@@ -65,6 +65,7 @@ type catalogRefresher struct {
 	done    *liveness.Mark
 	now     chan struct{} // look at once; nil: nobody says so
 	every   time.Duration // 0: catalogInterval
+	rounds  liveness.Rounds
 }
 
 // wake has it look at once. It does not block.
@@ -79,11 +80,15 @@ func (c *catalogRefresher) Name() string { return "catalog" }
 // Progress tells how long ago the catalog was last looked at.
 func (c *catalogRefresher) Progress() (age, limit time.Duration) { return c.done.Age(), liveness.Limit }
 
+// Failures tells how often the catalog could not be looked at.
+func (c *catalogRefresher) Failures() liveness.Failures { return c.rounds.Failures() }
+
 // Run polls for a new catalog until ctx ends. It continues while the database is unreachable, so that the promise holds
 // as soon as the database is back.
 func (c *catalogRefresher) Run(ctx context.Context) error {
 	liveness.Poll(ctx, cmp.Or(c.every, catalogInterval), c.now, func(ctx context.Context) error {
 		err := c.refresh(ctx)
+		c.rounds.Ended(err)
 		if err == nil {
 			c.done.Set()
 		}

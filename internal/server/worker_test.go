@@ -20,7 +20,7 @@ func TestCatalogRefresher(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		began := time.Now()
-		go func() { done <- (&catalogRefresher{refresh, slog.New(slog.DiscardHandler), nil, nil, 0}).Run(ctx) }()
+		go func() { done <- (&catalogRefresher{refresh: refresh, log: slog.New(slog.DiscardHandler)}).Run(ctx) }()
 		time.Sleep(10 * time.Second)
 		cancel()
 		if err := <-done; err != nil {

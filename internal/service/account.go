@@ -59,7 +59,7 @@ func (s *Service) CreateAccount(
 			return err
 		}
 		id, credits := n.Account.ID, int64(access.InitialTestCredits)
-		if _, err := tx.Grant(id, access.Test, credits, "initial Test credits", now); err != nil {
+		if _, err := tx.Grant(n.Account.Tenant(access.Test), credits, "initial Test credits", now); err != nil {
 			return err
 		}
 		return s.recordStaffAction(tx, actor, audit.Action{
@@ -98,7 +98,7 @@ func (s *Service) Account(ctx context.Context, actor access.Actor, id string) (*
 		return nil, err
 	}
 	a, err := s.store.Account(ctx, id)
-	return a, orNotFound(err, fault.Missing("account"))
+	return a, store.NotFoundAs(err, fault.Missing("account"))
 }
 
 // FindAccount returns an account by its id or its exact name.
@@ -113,7 +113,7 @@ func (s *Service) FindAccount(ctx context.Context, actor access.Actor, idOrName 
 	}
 	a, err := s.store.AccountByName(ctx, idOrName)
 	missing := fmt.Sprintf("There is no account with the id or name %q.", idOrName)
-	return a, orNotFound(err, fault.New(fault.NotFound, fault.CodeNotFound, missing).With("entity", "account"))
+	return a, store.NotFoundAs(err, fault.New(fault.NotFound, fault.CodeNotFound, missing).With("entity", "account"))
 }
 
 // Accounts returns a page of the accounts by name, and how many match a search for part of a name or email.
@@ -144,10 +144,11 @@ func (s *Service) AccountDetails(ctx context.Context, actor access.Actor, accoun
 		return nil, err
 	}
 	for _, env := range access.Environments {
-		if d.Totals[env], err = s.store.AccountTotals(ctx, accountID, env); err != nil {
+		tenant := access.Tenant{AccountID: accountID, Environment: env}
+		if d.Totals[env], err = s.store.AccountTotals(ctx, tenant); err != nil {
 			return nil, err
 		}
-		endpoints, err := s.store.EndpointsOf(ctx, accountID, env)
+		endpoints, err := s.store.EndpointsOf(ctx, tenant)
 		if err != nil {
 			return nil, err
 		}

@@ -111,7 +111,7 @@ func TestGrantCredits(t *testing.T) {
 			}
 		})
 		t.Run("Ledger", func(t *testing.T) {
-			entries, total, err := st.LedgerPage(t.Context(), made.Account.ID, access.Live, 1, 10)
+			entries, total, err := st.LedgerPage(t.Context(), made.Account.Tenant(access.Live), 1, 10)
 			if err != nil || total.Entries != 3 || entries[2].Amount != 100 || entries[2].Note != "a reason" ||
 				entries[0].Seq != 3 {
 				t.Errorf("the ledger has %d entries: %+v (%v)", total.Entries, entries, err)

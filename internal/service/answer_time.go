@@ -11,7 +11,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/fault"
-	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/wire"
 	"github.com/assayhq/assay/internal/store"
 )
 
@@ -66,7 +66,8 @@ func (s *Service) Quote(
 	ctx context.Context, actor access.Actor, categoryCode, brandCode, modelCode string, requested int,
 ) (*Quote, error) {
 	snap := s.Catalog()
-	where, err := snap.Check(categoryCode, brandCode, modelCode)
+	where := catalog.Context{Category: categoryCode, Brand: brandCode, Model: modelCode}
+	err := snap.Check(where)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +151,7 @@ func answerTimeUnavailable(offers []catalog.Offer, requested int) error {
 		message = fmt.Sprintf("The answer time %d is not available now.", requested)
 	}
 	return fault.New(fault.Invalid, codeAnswerTime, message).
-		With("available_answer_times", available).With("next_available_at", order.At(next))
+		With("available_answer_times", available).With("next_available_at", wire.OptionalTimestamp(next))
 }
 
 // capacityCheck returns how to count again inside the transaction, for an answer time with a capacity: Live creations
@@ -218,7 +219,7 @@ func (s *Service) changePause(
 		minutes := strconv.Itoa(code)
 		return s.recordStaffAction(
 			tx, actor,
-			audit.Action{Code: what, Target: audit.ActionTarget{Type: audit.OfAnswerTime, ID: minutes, Name: minutes}},
+			audit.Action{Code: what, Target: audit.ActionTarget{Type: audit.ActionTargetAnswerTime, ID: minutes, Name: minutes}},
 		)
 	}); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/letter"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/service/signin"
@@ -40,7 +41,7 @@ func (s *Service) requestApproval(ctx context.Context, actor access.Actor, a acc
 		if err := tx.InsertApproval(&a); err != nil {
 			return err
 		}
-		if err := s.notifyAdministrators(ctx, tx, actor, &a); err != nil {
+		if err := s.notifyAdministrators(tx, actor, &a); err != nil {
 			return err
 		}
 		return s.recordStaffAction(tx, actor, approvalAction(audit.ApprovalRequested, &a))
@@ -48,7 +49,7 @@ func (s *Service) requestApproval(ctx context.Context, actor access.Actor, a acc
 	if errors.Is(err, store.ErrExists) { // it was asked for already
 		err = s.stillOpen(ctx, a.ID)
 	}
-	if err := s.afterMail(err); err != nil {
+	if err := s.AfterMail(err); err != nil {
 		return err
 	}
 	return access.ApprovalRequested.With("approval", a.ID)
@@ -66,7 +67,8 @@ func (s *Service) stillOpen(ctx context.Context, id string) error {
 	return nil
 }
 
-// lockAdministrator returns a staff user who is an active administrator while the transaction runs.
+// lockAdministrator returns a staff user who is an active administrator while the transaction runs. Of anybody else it
+// says that the role is missing.
 func lockAdministrator(tx *store.Tx, id string) (*access.Staff, error) {
 	who, err := tx.StaffForUpdate(id)
 	if errors.Is(err, store.ErrNotFound) || err == nil && !isAdministrator(who) {
@@ -76,13 +78,11 @@ func lockAdministrator(tx *store.Tx, id string) (*access.Staff, error) {
 }
 
 // notifyAdministrators writes to those who can approve.
-func (s *Service) notifyAdministrators(
-	ctx context.Context, tx *store.Tx, actor access.Actor, a *access.Approval,
-) error {
+func (s *Service) notifyAdministrators(tx *store.Tx, actor access.Actor, a *access.Approval) error {
 	if !s.SendsMail() {
 		return nil
 	}
-	all, err := tx.AllStaff(ctx)
+	all, err := tx.AllStaff(tx.Context())
 	if err != nil {
 		return err
 	}
@@ -103,17 +103,18 @@ func approvalAction(code audit.ActionCode, a *access.Approval) audit.Action {
 	details := map[string]any{"kind": string(a.Kind), "for": a.TargetName, "requested_by": a.Requester}
 	switch a.Kind {
 	case access.ApproveCredits:
-		details["environment"], details["amount"], details["note"] = string(a.Deed.Environment), a.Deed.Amount, a.Deed.Note
+		details["environment"], details["amount"] = string(a.Payload.Environment), a.Payload.Amount
+		details["note"] = a.Payload.Note
 	case access.ApproveRole:
-		details["from"], details["to"] = string(a.Deed.From), string(a.Deed.Role)
+		details["from"], details["to"] = string(a.Payload.From), string(a.Payload.Role)
 	case access.ApproveInvitation:
-		details["role"] = string(a.Deed.Role)
+		details["role"] = string(a.Payload.Role)
 	case access.ApproveRevocation:
-		details["reason"] = a.Deed.Reason
+		details["reason"] = a.Payload.Reason
 	}
 	return audit.Action{
 		Code: code, AccountID: a.AccountID, Details: details,
-		Target: audit.ActionTarget{Type: audit.OfApproval, ID: a.ID, Name: a.TargetName},
+		Target: audit.ActionTarget{Type: audit.ActionTargetApproval, ID: a.ID, Name: a.TargetName},
 	}
 }
 
@@ -123,10 +124,13 @@ func (s *Service) Approve(ctx context.Context, actor access.Actor, id string) (*
 	return s.decide(ctx, actor, id, access.ApprovalApproved, audit.ApprovalApproved,
 		func(tx *store.Tx, a *access.Approval) error {
 			requester, err := lockAdministrator(tx, a.RequestedBy)
-			if err != nil {
+			if fault.KindOf(err) == fault.Forbidden {
 				return access.RequesterGone.Because(err)
 			}
-			return s.performApproved(ctx, tx, requester.Actor(access.Origin{}), a)
+			if err != nil {
+				return err
+			}
+			return s.performApproved(tx, requester.Actor(access.Origin{}), a)
 		})
 }
 
@@ -170,7 +174,7 @@ func (s *Service) decide(
 	err = s.store.Update(ctx, func(tx *store.Tx) error {
 		asked, err := tx.Approval(ctx, id)
 		if err != nil {
-			return orNotFound(err, access.ApprovalNotFound)
+			return store.NotFoundAs(err, access.ApprovalNotFound)
 		}
 		if err := checkDecision(actor, asked, status); err != nil {
 			return err
@@ -187,7 +191,7 @@ func (s *Service) decide(
 			return access.MissingRole(access.Admin)
 		}
 		if a, err = tx.DecideApproval(id, status, actor.ID, actor.Name, s.now()); err != nil {
-			return orNotFound(err, access.ApprovalDecided)
+			return store.NotFoundAs(err, access.ApprovalDecided)
 		}
 		if follow != nil {
 			if err := follow(tx, a); err != nil {
@@ -197,18 +201,20 @@ func (s *Service) decide(
 		return s.recordStaffAction(tx, actor, approvalAction(code, a))
 	})
 	s.ForgetSessions()
-	if err := s.afterMail(err); err != nil {
+	if err := s.AfterMail(err); err != nil {
 		return nil, err
 	}
 	return a, nil
 }
 
 // performApproved does what was approved. The rules are those of the moment.
-func (s *Service) performApproved(ctx context.Context, tx *store.Tx, by access.Actor, a *access.Approval) error {
-	switch d := a.Deed; a.Kind {
+func (s *Service) performApproved(tx *store.Tx, by access.Actor, a *access.Approval) error {
+	switch d := a.Payload; a.Kind {
 	case access.ApproveCredits:
-		_, err := s.grantIn(ctx, tx, by, access.Tenant{AccountID: a.AccountID, Environment: d.Environment}, a.ID, d.Amount,
-			d.Note, a.ID)
+		_, err := s.grantIn(tx, by, grant{
+			entryID: a.ID, tenant: access.Tenant{AccountID: a.AccountID, Environment: d.Environment},
+			amount: d.Amount, note: d.Note, approvalID: a.ID,
+		})
 		if errors.Is(err, store.ErrExists) { // it was done without the approval
 			return access.ApprovalDecided.Because(err)
 		}
@@ -216,7 +222,7 @@ func (s *Service) performApproved(ctx context.Context, tx *store.Tx, by access.A
 	case access.ApproveRole:
 		who, err := tx.StaffForUpdate(a.TargetID)
 		if err != nil {
-			return orNotFound(err, access.ApprovalNotFound)
+			return store.NotFoundAs(err, access.ApprovalNotFound)
 		}
 		promoted := who.Role != access.Admin && d.Role == access.Admin
 		if err := s.changeRoleIn(tx, by, who, d.Role); err != nil || !promoted {
@@ -224,10 +230,10 @@ func (s *Service) performApproved(ctx context.Context, tx *store.Tx, by access.A
 		}
 		return s.renewCredentials(tx, by, who)
 	case access.ApproveInvitation:
-		_, err := s.inviteStaffIn(ctx, tx, by, d.Email, d.Name, d.Role)
+		_, err := s.inviteStaffIn(tx, by, d.Email, d.Name, d.Role)
 		return err
 	case access.ApproveRevocation:
-		return s.revokeIn(ctx, tx, by, a.TargetID, d.Reason)
+		return s.revokeIn(tx, by, a.TargetID, d.Reason)
 	}
 	return errors.New("service: unknown kind of approval " + string(a.Kind))
 }

@@ -1,15 +1,21 @@
 package service_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/expect"
 	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/rawsql"
+	"github.com/assayhq/assay/internal/testkit/shop"
+	"github.com/assayhq/assay/internal/testkit/storetest"
 )
 
 // TestGrantCreditsOnce_SentAgain sends a form for credits again that another administrator was asked about.
@@ -80,4 +86,46 @@ func TestGrantCreditsOnce_SentAgain(t *testing.T) {
 			})
 		})
 	})
+}
+
+// TestApprove_Unreadable checks that a failure to read who has asked does not say that they are gone.
+func TestApprove_Unreadable(t *testing.T) {
+	o := newOffice(t, shop.New(t, storetest.SQLite(t))) // whose columns take a value of any type
+	o.Reconfigure(t, func(c *service.Config) { c.Limits.FourEyes = service.FourEyes{On: true, Credits: 100} })
+	live := access.Tenant{AccountID: o.Account.ID, Environment: access.Live}
+	id := uuid7.New()
+	_, err := o.Service.GrantCreditsOnce(t.Context(), by(o.boss), live, id, 101, "gift")
+	expect.Equal(t, "answer", fault.CodeOf(err), access.ApprovalRequested.Code)
+	rawsql.Exec(t, o.Target, `CREATE TRIGGER unreadable AFTER UPDATE ON approvals BEGIN
+		UPDATE staff SET created_at = 'x' WHERE id = NEW.requested_by; END`)
+	_, err = o.Service.Approve(t.Context(), by(o.hire(t, "Other", access.Admin)), id)
+	if err == nil || errors.Is(err, access.RequesterGone) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestGrantCredits_Unreadable checks that an entry of the log that cannot be counted stops an administrator from
+// granting alone.
+func TestGrantCredits_Unreadable(t *testing.T) {
+	for name, details := range map[string]map[string]any{
+		"OtherType": {"environment": "live", "amount": "60"},
+		"NoAmount":  {"environment": "live"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachOffice(t, func(t *testing.T, o *office) {
+				o.Reconfigure(t, func(c *service.Config) { c.Limits.FourEyes = service.FourEyes{On: true, Credits: 100} })
+				live := access.Tenant{AccountID: o.Account.ID, Environment: access.Live}
+				must.NoError(t, second(o.Service.GrantCredits(t.Context(), by(o.boss), live, 40, "gift")))
+				must.NoError(t, o.Store.Update(t.Context(), func(tx *store.Tx) error {
+					return tx.AppendStaffAction(&audit.Action{
+						At: o.Clock.Now(), Code: audit.CreditsGranted, StaffID: o.boss.ID, AccountID: o.Account.ID, Details: details,
+					})
+				}))
+				_, err := o.Service.GrantCredits(t.Context(), by(o.boss), live, 40, "gift")
+				if err == nil || fault.KindOf(err) != fault.Internal {
+					t.Errorf("got %v", err)
+				}
+			})
+		})
+	}
 }

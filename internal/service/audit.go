@@ -99,12 +99,12 @@ func (s *Service) AuditEvent(ctx context.Context, actor access.Actor, of audit.L
 		return nil, err
 	}
 	e, err := s.store.AuditEvent(ctx, of, actor.Tenant.AccountID, seq)
-	return e, orNotFound(err, fault.Missing("audit event"))
+	return e, store.NotFoundAs(err, fault.Missing("audit event"))
 }
 
 // recordStaffAction writes to the log of administration what the transaction does, if the actor runs the service.
 func (s *Service) recordStaffAction(tx *store.Tx, by access.Actor, a audit.Action) error {
-	if !by.Runs() {
+	if !by.IsStaffOrOperator() {
 		return nil
 	}
 	a.At, a.StaffID, a.StaffName = s.now(), by.ID, by.Name
@@ -114,11 +114,11 @@ func (s *Service) recordStaffAction(tx *store.Tx, by access.Actor, a audit.Actio
 
 // staffTarget and accountTarget are targets of actions.
 func staffTarget(who *access.Staff) audit.ActionTarget {
-	return audit.ActionTarget{Type: audit.OfStaff, ID: who.ID, Name: who.Email}
+	return audit.ActionTarget{Type: audit.ActionTargetStaff, ID: who.ID, Name: who.Email}
 }
 
 func accountTarget(a *access.Account) audit.ActionTarget {
-	return audit.ActionTarget{Type: audit.OfAccount, ID: a.ID, Name: a.Name}
+	return audit.ActionTarget{Type: audit.ActionTargetAccount, ID: a.ID, Name: a.Name}
 }
 
 // eventOn is an event about something of an account, with all of the metadata.
@@ -134,12 +134,12 @@ func eventOn(
 
 // accountEvent is an event about an account as a whole.
 func accountEvent(code audit.Code, accountID string, metadata map[string]any) audit.Event {
-	return eventOn(accountID, code, audit.OnAccount, accountID, metadata)
+	return eventOn(accountID, code, audit.TargetAccount, accountID, metadata)
 }
 
 // userEvent is an event about a user of an account.
 func userEvent(code audit.Code, u *access.User, metadata map[string]any) audit.Event {
-	e := eventOn(u.AccountID, code, audit.OnUser, u.ID, map[string]any{"email": u.Email}, metadata)
+	e := eventOn(u.AccountID, code, audit.TargetUser, u.ID, map[string]any{"email": u.Email}, metadata)
 	e.UserID = u.ID
 	return e
 }
@@ -147,14 +147,14 @@ func userEvent(code audit.Code, u *access.User, metadata map[string]any) audit.E
 // orderEvent is an event about an order.
 func orderEvent(code audit.Code, o *order.Order, metadata map[string]any) audit.Event {
 	of := map[string]any{"environment": string(o.Environment), "number": o.Number}
-	return eventOn(o.AccountID, code, audit.OnOrder, o.ID, of, metadata)
+	return eventOn(o.AccountID, code, audit.TargetOrder, o.ID, of, metadata)
 }
 
 // orderAction is an action on an order of a customer.
 func orderAction(code audit.ActionCode, o *order.Order, details map[string]any) audit.Action {
 	return audit.Action{
-		Code: code, AccountID: o.AccountID, Target: audit.ActionTarget{Type: audit.OfOrder, ID: o.ID, Name: o.Number},
-		Details: details,
+		Code: code, AccountID: o.AccountID, Details: details,
+		Target: audit.ActionTarget{Type: audit.ActionTargetOrder, ID: o.ID, Name: o.Number},
 	}
 }
 

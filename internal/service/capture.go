@@ -8,6 +8,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/capture"
+	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/domain/text"
@@ -75,9 +76,8 @@ func (s *Service) CreateCaptureLink(
 // setCaptureTarget sets what a link is for.
 func (s *Service) setCaptureTarget(ctx context.Context, actor access.Actor, l *capture.Link, n *NewCaptureLink) error {
 	if n.OrderID == "" {
-		where, err := s.Catalog().Check(n.CategoryCode, n.BrandCode, n.ModelCode)
-		l.CategoryCode, l.BrandCode, l.ModelCode = where.Category, where.Brand, where.Model
-		return err
+		l.CategoryCode, l.BrandCode, l.ModelCode = n.CategoryCode, n.BrandCode, n.ModelCode
+		return s.Catalog().Check(catalog.Context{Category: n.CategoryCode, Brand: n.BrandCode, Model: n.ModelCode})
 	}
 	o, err := s.store.FindOrder(ctx, actor.Tenant, n.OrderID)
 	if err != nil {
@@ -198,7 +198,7 @@ func (s *Service) RevokeCaptureLink(ctx context.Context, actor access.Actor, id 
 	}
 	return s.store.Update(ctx, func(tx *store.Tx) error {
 		if err := tx.RevokeCaptureLink(l, s.now()); err != nil {
-			return orNotFound(err, capture.NotFound)
+			return store.NotFoundAs(err, capture.NotFound)
 		}
 		return s.record(tx, actor, captureEvent(audit.CaptureRevoked, l))
 	})
@@ -207,7 +207,7 @@ func (s *Service) RevokeCaptureLink(ctx context.Context, actor access.Actor, id 
 // captureEvent is an event about a capture link.
 func captureEvent(code audit.Code, l *capture.Link) audit.Event {
 	of := map[string]any{"environment": string(l.Environment), "external_id": nullable(l.ExternalID)}
-	return eventOn(l.AccountID, code, audit.OnCaptureLink, l.ID, of)
+	return eventOn(l.AccountID, code, audit.TargetCaptureLink, l.ID, of)
 }
 
 // Capture returns the link with the secret, or capture.NotFound.
@@ -218,7 +218,7 @@ func (s *Service) Capture(ctx context.Context, token string) (*Capture, error) {
 	}
 	l, err := s.store.CaptureLinkByToken(ctx, hash)
 	if err != nil {
-		return nil, orNotFound(err, capture.NotFound)
+		return nil, store.NotFoundAs(err, capture.NotFound)
 	}
 	c := &Capture{Link: l}
 	var o *order.Order
@@ -281,7 +281,7 @@ func (s *Service) CheckCapturePhoto(c *Capture, key, index string) (have bool, e
 func (s *Service) lockCapture(tx *store.Tx, seen *capture.Link) (*capture.Link, error) {
 	l, err := tx.CaptureLinkForUpdate(seen.TokenHash)
 	if err != nil {
-		return nil, orNotFound(err, capture.NotFound)
+		return nil, store.NotFoundAs(err, capture.NotFound)
 	}
 	if l.StatusAt(s.now()) != capture.Open {
 		return nil, capture.Ended

@@ -106,7 +106,7 @@ func (s *Service) replaceCatalog(
 		}
 		number := strconv.FormatInt(version, 10)
 		return s.recordStaffAction(tx, actor, audit.Action{
-			Code: audit.CatalogImported, Target: audit.ActionTarget{Type: audit.OfCatalog, ID: number, Name: number},
+			Code: audit.CatalogImported, Target: audit.ActionTarget{Type: audit.ActionTargetCatalog, ID: number, Name: number},
 			Details: map[string]any{"changes": changes},
 		})
 	}); err != nil {
@@ -209,7 +209,7 @@ func (s *Service) ConfirmCatalog(ctx context.Context, actor access.Actor, draftI
 		if version != plan.Draft.BaseVersion {
 			return catalogChanged
 		}
-		return orNotFound(tx.DeleteCatalogDraft(plan.Draft.ID), fault.Missing("draft"))
+		return store.NotFoundAs(tx.DeleteCatalogDraft(plan.Draft.ID), fault.Missing("draft"))
 	})
 	if errors.Is(err, store.ErrExists) { // another import took the number at this moment
 		err = catalogChanged
@@ -227,5 +227,5 @@ func (s *Service) DropCatalogDraft(ctx context.Context, actor access.Actor, draf
 		return fault.Missing("draft")
 	}
 	err := s.store.Update(ctx, func(tx *store.Tx) error { return tx.DeleteCatalogDraft(id) })
-	return orNotFound(err, fault.Missing("draft"))
+	return store.NotFoundAs(err, fault.Missing("draft"))
 }

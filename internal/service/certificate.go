@@ -42,12 +42,12 @@ const supersededReason = "The simulated result was replaced."
 
 // issueCertificate issues the certificate of an order that has just become authentic, in the transaction of that move:
 // it says what the verdict says, whatever is changed afterwards.
-func (s *Service) issueCertificate(ctx context.Context, tx *store.Tx, o *order.Order) error {
+func (s *Service) issueCertificate(tx *store.Tx, o *order.Order) error {
 	signer := s.signers[o.Environment]
 	if o.Status != order.Completed || o.Outcome != order.Authentic || o.CertificateID == "" || signer == nil {
 		return nil
 	}
-	files, err := tx.OrderPhotoFiles(ctx, o.ID)
+	files, err := tx.OrderPhotoFiles(tx.Context(), o.ID)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (s *Service) Certificate(ctx context.Context, id string) (*certificate.Issu
 	}
 	c, err := s.store.Certificate(ctx, id)
 	if err != nil {
-		return nil, orNotFound(err, CertificateNotFound)
+		return nil, store.NotFoundAs(err, CertificateNotFound)
 	}
 	if _, err := c.Verify(s.CertificateKeys()); err != nil {
 		s.log.ErrorContext(ctx, "a certificate was changed in the database", "certificate", id, "error", err)
@@ -158,7 +158,7 @@ func (s *Service) RevokeCertificate(ctx context.Context, actor access.Actor, id,
 	if s.needsApproval(actor) {
 		return s.requestRevocation(ctx, actor, id, reason)
 	}
-	return s.store.Update(ctx, func(tx *store.Tx) error { return s.revokeIn(ctx, tx, actor, id, reason) })
+	return s.store.Update(ctx, func(tx *store.Tx) error { return s.revokeIn(tx, actor, id, reason) })
 }
 
 // certificateRevoked is the refusal to revoke a certificate twice.
@@ -168,7 +168,7 @@ var certificateRevoked = fault.New(fault.Conflict, "certificate-revoked", "The c
 func (s *Service) requestRevocation(ctx context.Context, actor access.Actor, id, reason string) error {
 	c, err := s.store.Certificate(ctx, id)
 	if err != nil {
-		return orNotFound(err, CertificateNotFound)
+		return store.NotFoundAs(err, CertificateNotFound)
 	}
 	if c.Revoked != nil {
 		return certificateRevoked
@@ -179,15 +179,15 @@ func (s *Service) requestRevocation(ctx context.Context, actor access.Actor, id,
 	}
 	return s.requestApproval(ctx, actor, access.Approval{
 		Kind: access.ApproveRevocation, AccountID: o.AccountID, TargetID: c.ID, TargetName: o.Number,
-		Deed: access.ApprovedDeed{Reason: reason},
+		Payload: access.ApprovalPayload{Reason: reason},
 	})
 }
 
 // revokeIn revokes a certificate in a transaction.
-func (s *Service) revokeIn(ctx context.Context, tx *store.Tx, actor access.Actor, id, reason string) error {
-	c, err := tx.Certificate(ctx, id)
+func (s *Service) revokeIn(tx *store.Tx, actor access.Actor, id, reason string) error {
+	c, err := tx.Certificate(tx.Context(), id)
 	if err != nil {
-		return orNotFound(err, CertificateNotFound)
+		return store.NotFoundAs(err, CertificateNotFound)
 	}
 	o, err := tx.OrderForUpdate(c.OrderID)
 	if err != nil {
@@ -195,7 +195,7 @@ func (s *Service) revokeIn(ctx context.Context, tx *store.Tx, actor access.Actor
 	}
 	now := s.now()
 	if err := tx.RevokeCertificate(id, reason, now); err != nil {
-		return orNotFound(err, certificateRevoked)
+		return store.NotFoundAs(err, certificateRevoked)
 	}
 	details := map[string]any{"reason": reason}
 	return errors.Join(
@@ -204,7 +204,7 @@ func (s *Service) revokeIn(ctx context.Context, tx *store.Tx, actor access.Actor
 		}),
 		s.recordStaffAction(tx, actor, audit.Action{
 			Code: audit.CertificateRevoked, AccountID: o.AccountID, Details: details,
-			Target: audit.ActionTarget{Type: audit.OfCertificate, ID: id, Name: o.Number},
+			Target: audit.ActionTarget{Type: audit.ActionTargetCertificate, ID: id, Name: o.Number},
 		}))
 }
 
@@ -229,8 +229,11 @@ func (s *Service) FindCertificate(
 		return s.Certificate(ctx, text)
 	}
 	id, err := s.FindOrderID(ctx, text)
-	if err != nil {
+	if errors.Is(err, order.NotFound) {
 		return nil, CertificateNotFound
+	}
+	if err != nil {
+		return nil, err
 	}
 	o, err := s.store.Order(ctx, id)
 	if errors.Is(err, store.ErrNotFound) || err == nil && o.CertificateID == "" {

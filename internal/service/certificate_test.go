@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/service/keyring"
+	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/expect"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
@@ -102,6 +104,27 @@ func TestCertificate(t *testing.T) {
 				if _, err := s.Service.Certificate(ctx, id); !errors.Is(err, service.CertificateNotFound) {
 					t.Errorf("Certificate(%q) = %v", id, err)
 				}
+			}
+		})
+		t.Run("Find", func(t *testing.T) {
+			by := admin.Staff.Actor(access.Origin{})
+			o, err := s.Store.Order(ctx, s.Order(t, s.Test, order.MockAuthentic))
+			must.NoError(t, err)
+			for _, text := range []string{o.ID, o.Number, o.CertificateID} {
+				if c, err := s.Service.FindCertificate(ctx, by, text); err != nil || c.ID != o.CertificateID {
+					t.Errorf("FindCertificate(%q) = %+v, %v", text, c, err)
+				}
+			}
+			unknown := order.NumberPrefix + strings.Repeat("0", len(o.Number)-len(order.NumberPrefix))
+			for _, text := range []string{"x", unknown, uuid7.New()} {
+				if _, err := s.Service.FindCertificate(ctx, by, text); !errors.Is(err, service.CertificateNotFound) {
+					t.Errorf("FindCertificate(%q) = %v", text, err)
+				}
+			}
+			ended, cancel := context.WithCancel(ctx)
+			cancel()
+			if _, err := s.Service.FindCertificate(ended, by, o.Number); !errors.Is(err, context.Canceled) {
+				t.Errorf("in a request that has ended: %v", err)
 			}
 		})
 		t.Run("Revoke", func(t *testing.T) {

@@ -1,8 +1,8 @@
 package service
 
 import (
-	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -22,12 +22,12 @@ func (s *Service) AccountTotals(
 	if err := actor.RequireIn(access.ViewAccount, t.AccountID); err != nil {
 		return totals, err
 	}
-	return s.store.AccountTotals(ctx, t.AccountID, t.Environment)
+	return s.store.AccountTotals(ctx, t)
 }
 
 // Balance returns the credits of a tenant.
 func (s *Service) Balance(ctx context.Context, tenant access.Tenant) (int64, error) {
-	return s.store.Balance(ctx, tenant.AccountID, tenant.Environment)
+	return s.store.Balance(ctx, tenant)
 }
 
 // soloGrantWindow is for how long what an administrator has done alone counts when a second one may be needed: many
@@ -42,8 +42,8 @@ func (s *Service) GrantCredits(
 	return s.GrantCreditsOnce(ctx, actor, t, uuid7.New(), amount, note)
 }
 
-// GrantCreditsOnce is GrantCredits for a form that may be sent twice. Its id becomes that of the ledger entry, or of
-// the request for approval: what is there already is not done again.
+// GrantCreditsOnce is GrantCredits for a form or a command that may be sent twice. Its id becomes that of the ledger
+// entry, or of the request for approval: what is there already is not done again. An id of another entry is refused.
 func (s *Service) GrantCreditsOnce(
 	ctx context.Context, actor access.Actor, t access.Tenant, id string, amount int64, note string,
 ) (balance int64, err error) {
@@ -60,15 +60,15 @@ func (s *Service) GrantCreditsOnce(
 	}
 	tooMuch := false
 	err = s.store.Update(ctx, func(tx *store.Tx) error {
-		if done, err := tx.HasEntry(ctx, id); done || err != nil {
-			return cmp.Or(err, store.ErrExists)
+		if err := checkNotGranted(tx, id, t, amount); err != nil {
+			return err
 		}
 		if s.needsApproval(actor) && t.Environment == access.Live {
-			if tooMuch, err = s.needsSecond(ctx, tx, actor, t.AccountID, id, amount); tooMuch || err != nil {
+			if tooMuch, err = s.needsSecond(tx, actor, t.AccountID, id, amount); tooMuch || err != nil {
 				return err
 			}
 		}
-		balance, err = s.grantIn(ctx, tx, actor, t, id, amount, note, "")
+		balance, err = s.grantIn(tx, actor, grant{entryID: id, tenant: t, amount: amount, note: note})
 		return err
 	})
 	if errors.Is(err, store.ErrExists) {
@@ -79,36 +79,74 @@ func (s *Service) GrantCreditsOnce(
 	}
 	account, err := s.store.Account(ctx, t.AccountID)
 	if err != nil {
-		return 0, orNotFound(err, fault.Missing("account"))
+		return 0, store.NotFoundAs(err, fault.Missing("account"))
 	}
 	return 0, s.requestApproval(ctx, actor, access.Approval{
 		ID: id, Kind: access.ApproveCredits, AccountID: account.ID, TargetID: account.ID, TargetName: account.Name,
-		Deed: access.ApprovedDeed{Environment: t.Environment, Amount: amount, Note: note},
+		Payload: access.ApprovalPayload{Environment: t.Environment, Amount: amount, Note: note},
 	})
+}
+
+// checkNotGranted returns ErrExists where the grant with an id was made, and refuses an id of another entry.
+func checkNotGranted(tx *store.Tx, id string, t access.Tenant, amount int64) error {
+	made, err := tx.Entry(tx.Context(), id)
+	switch {
+	case err != nil:
+		return store.IgnoreNotFound(err)
+	case made.Tenant != t || made.Kind != credit.Grant || made.Amount != amount:
+		return fault.InvalidField("id", "used", "belongs to another ledger entry")
+	}
+	return store.ErrExists
 }
 
 // needsSecond reports whether a second administrator has to approve a change of a Live balance: it is large, with what
 // the first one has done alone lately, or was when it was asked for under the id, and somebody is to decide.
-func (s *Service) needsSecond(
-	ctx context.Context, tx *store.Tx, actor access.Actor, accountID, id string, amount int64,
-) (bool, error) {
-	alone, err := s.grantedAlone(ctx, tx, actor, accountID)
+func (s *Service) needsSecond(tx *store.Tx, actor access.Actor, accountID, id string, amount int64) (bool, error) {
+	alone, err := s.grantedAlone(tx, actor, accountID)
 	limit := s.limits.FourEyes.Credits
 	if err != nil || max(amount, -amount) > limit || max(alone+amount, -alone-amount) > limit {
 		return true, err
 	}
-	_, err = tx.Approval(ctx, id)
-	return err == nil, orNotFound(err, nil)
+	_, err = tx.Approval(tx.Context(), id)
+	return err == nil, store.IgnoreNotFound(err)
 }
 
-// approvalDetail is in the log of what was done after an approval: the id of the request.
-const approvalDetail = "approval"
+// grantDetails are what the log of administration says of a grant. What somebody has granted alone is counted from it.
+type grantDetails struct {
+	Environment access.Environment `json:"environment"`
+	Amount      int64              `json:"amount"`
+	Balance     int64              `json:"balance"`
+	Note        string             `json:"note"`
+	Approval    string             `json:"approval,omitempty"` // id of the request that was approved
+}
+
+// details returns what is stored.
+func (d *grantDetails) details() (stored map[string]any, err error) {
+	text, err := json.Marshal(d)
+	if err != nil {
+		return nil, err
+	}
+	return stored, json.Unmarshal(text, &stored)
+}
+
+// readGrant returns what an entry of the log says. One that says nothing has been erased.
+func readGrant(a *audit.Action) (d grantDetails, err error) {
+	text, err := json.Marshal(a.Details)
+	if err != nil {
+		return d, err
+	}
+	if err = json.Unmarshal(text, &d); err == nil && d.Amount == 0 && len(a.Details) > 0 {
+		err = errors.New("no amount")
+	}
+	if err != nil {
+		return d, fmt.Errorf("service: details of grant %s: %w", a.ID, err)
+	}
+	return d, nil
+}
 
 // grantedAlone returns by how much an administrator has changed the Live balance of an account lately without a second
 // one. Their row is held, so that of many changes at the same moment each knows the others.
-func (s *Service) grantedAlone(
-	ctx context.Context, tx *store.Tx, actor access.Actor, accountID string,
-) (sum int64, err error) {
+func (s *Service) grantedAlone(tx *store.Tx, actor access.Actor, accountID string) (sum int64, err error) {
 	if _, err := lockAdministrator(tx, actor.ID); err != nil {
 		return 0, err
 	}
@@ -117,14 +155,17 @@ func (s *Service) grantedAlone(
 		Code: audit.CreditsGranted, StaffID: actor.ID, AccountID: accountID, From: new(s.now().Add(-soloGrantWindow)),
 	}
 	for cursor := (audit.ActionCursor{}); ; {
-		done, err := tx.StaffActions(ctx, filter, cursor, page)
+		done, err := tx.StaffActions(tx.Context(), filter, cursor, page)
 		if err != nil {
 			return 0, err
 		}
 		for _, a := range done {
-			if a.Details["environment"] == string(access.Live) && a.Details[approvalDetail] == nil {
-				amount, _ := a.Details["amount"].(float64) // whole and small enough: credit.MaxCredits
-				sum += int64(amount)
+			grant, err := readGrant(a)
+			if err != nil {
+				return 0, err
+			}
+			if grant.Environment == access.Live && grant.Approval == "" {
+				sum += grant.Amount
 			}
 		}
 		if len(done) < page {
@@ -134,25 +175,34 @@ func (s *Service) grantedAlone(
 	}
 }
 
-// grantIn changes a balance in a transaction by the entry with the id; approval is the id of the request that was
-// approved, or empty.
-func (s *Service) grantIn(
-	ctx context.Context, tx *store.Tx, actor access.Actor, t access.Tenant, id string, amount int64, note, approval string,
-) (int64, error) {
-	account, err := tx.Account(ctx, t.AccountID)
+// grant is a change of a balance by staff or an operator.
+type grant struct {
+	entryID    string // of the ledger entry
+	tenant     access.Tenant
+	amount     int64
+	note       string
+	approvalID string // of the request that was approved; empty: none was needed
+}
+
+// grantIn changes a balance in a transaction, and returns the balance after it.
+func (s *Service) grantIn(tx *store.Tx, actor access.Actor, g grant) (int64, error) {
+	account, err := tx.Account(tx.Context(), g.tenant.AccountID)
 	if err != nil {
-		return 0, orNotFound(err, fault.Missing("account"))
+		return 0, store.NotFoundAs(err, fault.Missing("account"))
 	}
-	balance, err := tx.GrantOnce(id, account.ID, t.Environment, amount, note, s.now())
+	balance, err := tx.GrantOnce(g.entryID, g.tenant, g.amount, g.note, s.now())
 	if err != nil {
 		return 0, err
 	}
-	details := map[string]any{"environment": string(t.Environment), "amount": amount, "balance": balance, "note": note}
-	if approval != "" {
-		details[approvalDetail] = approval
+	said := grantDetails{
+		Environment: g.tenant.Environment, Amount: g.amount, Balance: balance, Note: g.note, Approval: g.approvalID,
+	}
+	details, err := said.details()
+	if err != nil {
+		return 0, err
 	}
 	return balance, errors.Join(
-		s.record(tx, actor, creditsEvent(t, amount)),
+		s.record(tx, actor, creditsEvent(g.tenant, g.amount)),
 		s.recordStaffAction(tx, actor, audit.Action{
 			Code: audit.CreditsGranted, AccountID: account.ID, Target: accountTarget(account), Details: details,
 		}))
@@ -169,7 +219,8 @@ func (s *Service) SetLowCredits(ctx context.Context, actor access.Actor, below i
 	}
 	return s.store.Update(ctx, func(tx *store.Tx) error {
 		id := actor.Tenant.AccountID
-		return errors.Join(tx.SetLowCredits(id, access.Live, below),
+		live := access.Tenant{AccountID: id, Environment: access.Live}
+		return errors.Join(tx.SetLowCredits(live, below),
 			s.record(tx, actor, accountEvent(audit.LowCreditsSet, id, map[string]any{"below": below})))
 	})
 }
@@ -196,7 +247,7 @@ func (s *Service) Ledger(
 	if err := actor.RequireIn(access.ViewAccount, t.AccountID); err != nil {
 		return nil, credit.AccountTotals{}, err
 	}
-	return s.store.LedgerPage(ctx, t.AccountID, t.Environment, page, limit)
+	return s.store.LedgerPage(ctx, t, page, limit)
 }
 
 // LedgerChanges returns up to limit grants and refunds of a tenant, newest first, older than the entry with the
@@ -210,7 +261,7 @@ func (s *Service) LedgerChanges(
 	if before <= 0 {
 		before = 1 << 62
 	}
-	return s.store.Lists(ctx).LedgerChanges(ctx, t.AccountID, t.Environment, before, limit)
+	return s.store.Lists(ctx).LedgerChanges(ctx, t, before, limit)
 }
 
 // EachLedgerEntry calls f for every entry of a tenant's ledger, newest first, as of now.
@@ -222,7 +273,7 @@ func (s *Service) EachLedgerEntry(
 		return err
 	}
 	for seq := totals.Entries; seq > 0; seq -= exportBatch {
-		entries, err := s.store.LedgerBelow(ctx, t.AccountID, t.Environment, seq, exportBatch)
+		entries, err := s.store.LedgerBelow(ctx, t, seq, exportBatch)
 		if err != nil {
 			return err
 		}

@@ -100,14 +100,14 @@ func (s *Service) Redeliver(ctx context.Context, actor access.Actor, id string) 
 	}
 	err = s.store.Update(ctx, func(tx *store.Tx) error {
 		if err := tx.Redeliver(d.ID, s.now()); err != nil {
-			return orNotFound(err, webhook.NotRedeliverable)
+			return store.NotFoundAs(err, webhook.NotRedeliverable)
 		}
 		of := map[string]any{"environment": string(d.Environment), "event": string(d.Event)}
 		return errors.Join(
-			s.record(tx, actor, eventOn(d.AccountID, audit.Redelivered, audit.OnDelivery, d.ID, of)),
+			s.record(tx, actor, eventOn(d.AccountID, audit.Redelivered, audit.TargetDelivery, d.ID, of)),
 			s.recordStaffAction(tx, actor, audit.Action{
 				Code: audit.DeliveryRedelivered, AccountID: d.AccountID,
-				Target: audit.ActionTarget{Type: audit.OfDelivery, ID: d.ID, Name: string(d.Event)},
+				Target: audit.ActionTarget{Type: audit.ActionTargetDelivery, ID: d.ID, Name: string(d.Event)},
 			}))
 	})
 	if err == nil {
@@ -162,14 +162,14 @@ func (s *Service) redeliverAll(
 		}
 		details := map[string]any{"deliveries": n}
 		if accountID != "" { // else an administrator sends those of all accounts
-			e := eventOn(accountID, audit.Redelivered, audit.OnDelivery, "", details)
+			e := eventOn(accountID, audit.Redelivered, audit.TargetDelivery, "", details)
 			if err := s.record(tx, actor, e); err != nil {
 				return err
 			}
 		}
 		return s.recordStaffAction(tx, actor, audit.Action{
-			Code: audit.DeliveriesRedelivered, AccountID: accountID, Target: audit.ActionTarget{Type: audit.OfDelivery},
-			Details: details,
+			Code: audit.DeliveriesRedelivered, AccountID: accountID, Details: details,
+			Target: audit.ActionTarget{Type: audit.ActionTargetDelivery},
 		})
 	})
 	return n, err
@@ -243,11 +243,11 @@ func (s *Service) NotifyFailingEndpoints(ctx context.Context, limit int) (told i
 		}
 		return nil
 	})
-	return told, s.afterMail(err)
+	return told, s.AfterMail(err)
 }
 
 func (s *Service) notifyFailing(tx *store.Tx, f store.FailingEndpoint, now time.Time) error {
-	first, err := tx.TellFailing(f.ID, now)
+	first, err := tx.MarkFailingNotified(f.ID, now)
 	if err != nil || !first {
 		return err
 	}

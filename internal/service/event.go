@@ -7,6 +7,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/domain/wire"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/tracing"
@@ -78,7 +79,8 @@ func eventOf(s order.Status) (webhook.Event, bool) {
 	return "", false
 }
 
-// emitEvent stores the event, and puts one delivery for each endpoint that wants it into the outbox.
+// emitEvent stores the event, and puts one delivery for each endpoint that wants it into the outbox. The deliveries
+// belong to the trace in ctx, the context of the request: that of the transaction has none, or another request's.
 func (s *Service) emitEvent(ctx context.Context, tx *store.Tx, o *order.Order) error {
 	event, ok := eventOf(o.Status)
 	if !ok {
@@ -121,11 +123,11 @@ func (s *Service) emitEvent(ctx context.Context, tx *store.Tx, o *order.Order) e
 
 // payload is the body of an event, and with its id that of a delivery: the order as it is at the moment of the event.
 type payload struct {
-	WebhookEvent webhook.Event    `json:"webhook_event"`
-	DeliveryID   string           `json:"delivery_id,omitempty"`
-	ExternalID   *string          `json:"external_id"`
-	OrderNumber  *string          `json:"order_number"`
-	CreatedAt    *order.Timestamp `json:"created_at"`
+	WebhookEvent webhook.Event   `json:"webhook_event"`
+	DeliveryID   string          `json:"delivery_id,omitempty"`
+	ExternalID   *string         `json:"external_id"`
+	OrderNumber  *string         `json:"order_number"`
+	CreatedAt    *wire.Timestamp `json:"created_at"`
 	*order.Detail
 }
 
@@ -140,6 +142,6 @@ func newDelivery(o *order.Order, event webhook.Event, detail *order.Detail) (*we
 func eventBody(o *order.Order, event webhook.Event, deliveryID string, detail *order.Detail) ([]byte, error) {
 	return json.Marshal(&payload{
 		WebhookEvent: event, DeliveryID: deliveryID, ExternalID: o.ExternalID, OrderNumber: &o.Number,
-		CreatedAt: order.At(&o.UpdatedAt), Detail: detail,
+		CreatedAt: new(wire.Timestamp(o.UpdatedAt)), Detail: detail,
 	})
 }

@@ -86,11 +86,9 @@ func TestPayloads(t *testing.T) {
 			{URL: s.Photo(t, k), IndexCode: "overall-picture"},
 			{URL: s.Photo(t, k), IndexCode: "serial-number"},
 		}
-		answer, err := s.Service.CreateOrder(t.Context(), k.Actor(access.Origin{}), &d, nil)
+		created, err := s.Service.CreateOrder(t.Context(), k.Actor(access.Origin{}), &d, nil)
 		must.NoError(t, err)
-		var receipt struct{ ID string }
-		must.NoError(t, json.Unmarshal(answer, &receipt))
-		return receipt.ID
+		return created.OrderID
 	}
 	reference := "order <1> & \"more\" 鞄"
 	outcome := []string{"certificate_url"}

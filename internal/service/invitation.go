@@ -8,6 +8,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/letter"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/service/signin"
@@ -32,7 +33,7 @@ func (s *Service) Invite(
 	if err != nil {
 		return "", signin.NoEmail
 	}
-	if err := s.SignIn(access.Portal).CountInvitation(ctx, actor, email); err != nil {
+	if err := s.SignIn(access.Portal).CountMailedLink(ctx, actor, email); err != nil {
 		return "", err
 	}
 	accountID := actor.Tenant.AccountID
@@ -62,12 +63,12 @@ func (s *Service) Invite(
 			s.PostLetter(tx, accountID, email, mail, l), s.record(tx, actor, invitationEvent(audit.UserInvited, l)),
 		)
 	})
-	return s.unlessMailed(address), s.afterMail(err)
+	return s.unlessMailed(address), s.AfterMail(err)
 }
 
 // invitationEvent is an event about an invitation to an account.
 func invitationEvent(code audit.Code, l *access.Link) audit.Event {
-	return eventOn(l.AccountID, code, audit.OnInvitation, l.ID, map[string]any{"email": l.Email, "role": l.Role})
+	return eventOn(l.AccountID, code, audit.TargetInvitation, l.ID, map[string]any{"email": l.Email, "role": l.Role})
 }
 
 // InviteAgain replaces an open invitation by another link for the same email and role. It returns what Invite does, and
@@ -96,15 +97,28 @@ func (s *Service) openInvitation(ctx context.Context, a access.Audience, account
 	return open[at], nil
 }
 
+// invitationEnded is the refusal to withdraw an invitation that was accepted, or has expired.
+var invitationEnded = fault.New(fault.Conflict, "invitation-ended", "The invitation is no longer open.")
+
 // Uninvite withdraws an invitation.
 func (s *Service) Uninvite(ctx context.Context, actor access.Actor, id string) error {
 	if err := actor.Require(access.ManageTeam); err != nil {
 		return err
 	}
 	accountID := actor.Tenant.AccountID
-	return s.withdrawInvitation(ctx, access.Portal, accountID, id, func(tx *store.Tx, l *access.Link) error {
+	err := s.withdrawInvitation(ctx, access.Portal, accountID, id, func(tx *store.Tx, l *access.Link) error {
 		return s.record(tx, actor, invitationEvent(audit.UserUninvited, l))
 	})
+	if errors.Is(err, signin.LinkUnusable) {
+		had, err := s.store.HasInvitation(ctx, access.Portal, accountID, id)
+		if err != nil {
+			return err
+		}
+		if had {
+			return invitationEnded
+		}
+	}
+	return err
 }
 
 // withdrawInvitation deletes an open invitation, and calls record in the same transaction.
@@ -121,7 +135,7 @@ func (s *Service) withdrawInvitation(
 		}
 		return record(tx, l)
 	})
-	return orNotFound(err, signin.LinkUnusable)
+	return store.NotFoundAs(err, signin.LinkUnusable)
 }
 
 // unlessMailed is the address of a link that has to be handed over: none when it is sent by mail.
@@ -148,10 +162,10 @@ func (s *Service) InviteStaff(
 		return "", s.requestInvitation(ctx, actor, email, name, role)
 	}
 	err = s.store.Update(ctx, func(tx *store.Tx) error {
-		address, err = s.inviteStaffIn(ctx, tx, actor, email, name, role)
+		address, err = s.inviteStaffIn(tx, actor, email, name, role)
 		return err
 	})
-	return s.unlessMailed(address), s.afterMail(err)
+	return s.unlessMailed(address), s.AfterMail(err)
 }
 
 // requestInvitation asks another administrator to approve the invitation of a further one. The link is mailed: whoever
@@ -169,15 +183,15 @@ func (s *Service) requestInvitation(
 	}
 	return s.requestApproval(ctx, actor, access.Approval{
 		Kind: access.ApproveInvitation, TargetName: name + " <" + email + ">",
-		Deed: access.ApprovedDeed{Email: email, Name: name, Role: role},
+		Payload: access.ApprovalPayload{Email: email, Name: name, Role: role},
 	})
 }
 
 // inviteStaffIn makes and mails an invitation in a transaction, and returns its address.
 func (s *Service) inviteStaffIn(
-	ctx context.Context, tx *store.Tx, actor access.Actor, email, name string, role access.StaffRole,
+	tx *store.Tx, actor access.Actor, email, name string, role access.StaffRole,
 ) (address string, err error) {
-	if _, err := tx.StaffByEmail(ctx, email); err == nil {
+	if _, err := tx.StaffByEmail(tx.Context(), email); err == nil {
 		return "", staffEmailTaken
 	} else if !errors.Is(err, store.ErrNotFound) {
 		return "", err
@@ -197,7 +211,7 @@ func (s *Service) inviteStaffIn(
 
 func invitationAction(code audit.ActionCode, l *access.Link) audit.Action {
 	return audit.Action{
-		Code: code, Target: audit.ActionTarget{Type: audit.OfStaff, ID: l.ID, Name: l.Email},
+		Code: code, Target: audit.ActionTarget{Type: audit.ActionTargetStaff, ID: l.ID, Name: l.Email},
 		Details: map[string]any{"role": l.Role},
 	}
 }

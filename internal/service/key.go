@@ -100,18 +100,18 @@ func (s *Service) CreateKey(ctx context.Context, actor access.Actor, n NewKey) (
 		k.Limits = map[string]int{}
 	}
 	err := s.store.Update(ctx, func(tx *store.Tx) (err error) {
-		if k.CreatedBy, err = userFor(ctx, tx, actor, k.AccountID); err != nil {
+		if k.CreatedBy, err = userFor(tx, actor, k.AccountID); err != nil {
 			return err
 		}
-		if err := s.checkKeys(ctx, tx, actor, k.AccountID); err != nil {
+		if err := s.checkKeys(tx, actor, k.AccountID); err != nil {
 			return err
 		}
 		if err := tx.InsertKey(k, access.HashSecretKey(secretKey)); err != nil {
 			return err
 		}
-		return s.recordKey(tx, actor, audit.KeyCreated, k, k.CreatedBy, nil, map[string]any{
+		return s.recordKey(tx, actor, k, keyChange{code: audit.KeyCreated, userID: k.CreatedBy, details: map[string]any{
 			"environment": string(k.Environment), "scopes": k.Scopes, "limits": k.Limits, "networks": k.Networks.Texts(),
-		})
+		}})
 	})
 	if err != nil {
 		return nil, "", err
@@ -120,11 +120,11 @@ func (s *Service) CreateKey(ctx context.Context, actor access.Actor, n NewKey) (
 }
 
 // userFor returns the account user on whose behalf an actor changes something of an account: themselves, or the owner.
-func userFor(ctx context.Context, tx *store.Tx, actor access.Actor, accountID string) (string, error) {
+func userFor(tx *store.Tx, actor access.Actor, accountID string) (string, error) {
 	if actor.Kind == access.ByUser {
 		return actor.ID, nil
 	}
-	owner, err := tx.Owner(ctx, accountID)
+	owner, err := tx.Owner(tx.Context(), accountID)
 	if err != nil {
 		return "", fmt.Errorf("find the owner of the account: %w", err)
 	}
@@ -172,13 +172,15 @@ func (s *Service) RenameKey(ctx context.Context, actor access.Actor, id, name st
 		if old == name {
 			return nil
 		}
-		userID, err := userFor(ctx, tx, actor, k.AccountID)
+		userID, err := userFor(tx, actor, k.AccountID)
 		if err != nil {
 			return err
 		}
 		k.Name = name
-		return errors.Join(tx.RenameKey(k.ID, name), s.recordKey(tx, actor, audit.KeyRenamed, k, userID,
-			map[string]any{"old_name": old, "new_name": name}, map[string]any{"old_name": old}))
+		return errors.Join(tx.RenameKey(k.ID, name), s.recordKey(tx, actor, k, keyChange{
+			code: audit.KeyRenamed, userID: userID,
+			metadata: map[string]any{"old_name": old, "new_name": name}, details: map[string]any{"old_name": old},
+		}))
 	})
 }
 
@@ -194,9 +196,8 @@ func (s *Service) SetKeyLimits(ctx context.Context, actor access.Actor, id strin
 	}
 	return s.changeKey(ctx, actor, id, func(tx *store.Tx, k *access.Key) error {
 		change := map[string]any{"limits": limits}
-		return errors.Join(
-			tx.SetKeyLimits(k.ID, limits), s.recordKey(tx, actor, audit.KeyLimited, k, "", change, change),
-		)
+		return errors.Join(tx.SetKeyLimits(k.ID, limits),
+			s.recordKey(tx, actor, k, keyChange{code: audit.KeyLimited, metadata: change, details: change}))
 	})
 }
 
@@ -208,9 +209,8 @@ func (s *Service) SetKeyNetworks(ctx context.Context, actor access.Actor, id str
 	}
 	return s.changeKey(ctx, actor, id, func(tx *store.Tx, k *access.Key) error {
 		change := map[string]any{"networks": networks.Texts()}
-		return errors.Join(
-			tx.SetKeyNetworks(k.ID, networks), s.recordKey(tx, actor, audit.KeyNetworksSet, k, "", change, change),
-		)
+		return errors.Join(tx.SetKeyNetworks(k.ID, networks),
+			s.recordKey(tx, actor, k, keyChange{code: audit.KeyNetworksSet, metadata: change, details: change}))
 	})
 }
 
@@ -238,8 +238,8 @@ func (s *Service) changeKey(
 	return err
 }
 
-// RevokeKey ends a key for good: it no longer authenticates, and its webhook endpoints get nothing more. Revoking a
-// revoked key changes nothing.
+// RevokeKey ends a key for good: it no longer authenticates, and its webhook endpoints get nothing more; what was still
+// to be sent to them is dropped by the sender. Revoking a revoked key changes nothing.
 func (s *Service) RevokeKey(ctx context.Context, actor access.Actor, id string) (k *access.Key, err error) {
 	if err := actor.Require(access.ManageKeys); err != nil {
 		return nil, err
@@ -254,29 +254,33 @@ func (s *Service) RevokeKey(ctx context.Context, actor access.Actor, id string) 
 			return err
 		}
 		k.RevokedAt = &now
-		userID, err := userFor(ctx, tx, actor, k.AccountID)
+		userID, err := userFor(tx, actor, k.AccountID)
 		if err != nil {
 			return err
 		}
 		details := map[string]any{"environment": string(k.Environment)}
-		return errors.Join(tx.DropPendingDeliveriesOfKey(k.ID),
-			s.recordKey(tx, actor, audit.KeyRevoked, k, userID, nil, details))
+		return s.recordKey(tx, actor, k, keyChange{code: audit.KeyRevoked, userID: userID, details: details})
 	})
 	s.keysChanged(err)
 	return k, err
 }
 
-// recordKey writes what was done to a key to the log of its account, with the metadata and on behalf of a user, and to
-// that of administration, which has the same code for it, with the details.
-func (s *Service) recordKey(
-	tx *store.Tx, actor access.Actor, code audit.Code, k *access.Key, userID string, metadata, details map[string]any,
-) error {
+// keyChange is what was done to a key, for both logs.
+type keyChange struct {
+	code     audit.Code     // the log of administration has the same one
+	userID   string         // on behalf of whom; may be empty
+	metadata map[string]any // for the log of the account
+	details  map[string]any // for the log of administration
+}
+
+// recordKey writes what was done to a key to the log of its account and to that of administration.
+func (s *Service) recordKey(tx *store.Tx, actor access.Actor, k *access.Key, c keyChange) error {
 	of := map[string]any{"name": k.Name, "environment": string(k.Environment), "scopes": k.Scopes}
-	e := eventOn(k.AccountID, code, audit.OnAPIKey, k.ID, of, metadata)
-	e.UserID, e.At, e.Actor = userID, s.now(), audit.By(actor)
+	e := eventOn(k.AccountID, c.code, audit.TargetAPIKey, k.ID, of, c.metadata)
+	e.UserID, e.At, e.Actor = c.userID, s.now(), audit.By(actor)
 	return errors.Join(tx.AppendEvent(&e), s.recordStaffAction(tx, actor, audit.Action{
-		Code: audit.ActionCode(code), AccountID: k.AccountID, Details: details,
-		Target: audit.ActionTarget{Type: audit.OfKey, ID: k.ID, Name: k.Name},
+		Code: audit.ActionCode(c.code), AccountID: k.AccountID, Details: c.details,
+		Target: audit.ActionTarget{Type: audit.ActionTargetKey, ID: k.ID, Name: k.Name},
 	}))
 }
 
@@ -294,16 +298,19 @@ const (
 // the same for missing, malformed, unknown, revoked and expired keys. A valid key that may not be used from there is
 // access.WrongNetwork, and not noted as used.
 func (s *Service) Authenticate(ctx context.Context, token, address string) (*access.Key, error) {
-	if _, ok := access.ParseSecretKey(token); !ok {
+	if len(token) > access.MaxSecretKey {
 		return nil, access.Unauthenticated
 	}
 	now := s.now()
 	sum := access.SumSecretKey(token)
 	k, ok := s.keys.Get(sum, now)
 	if !ok {
+		if _, ok := access.ParseSecretKey(token); !ok {
+			return nil, access.Unauthenticated
+		}
 		var err error
 		if k, err = s.store.KeyByHash(ctx, sum.String()); err != nil {
-			return nil, orNotFound(err, access.Unauthenticated)
+			return nil, store.NotFoundAs(err, access.Unauthenticated)
 		}
 		s.keys.Put(sum, k, now)
 		if k.UsableAt(now) && k.Networks.Allow(address) {
@@ -336,14 +343,14 @@ func (s *Service) recordKeyUse(k *access.Key, now time.Time) {
 
 // checkKeys refuses a further key to the users of an account that has as many as it may have. Each key has quotas of
 // its own: without a cap they would mean nothing. Who runs the service is not held back.
-func (s *Service) checkKeys(ctx context.Context, tx *store.Tx, actor access.Actor, accountID string) error {
-	if s.limits.Keys <= 0 || actor.Runs() {
+func (s *Service) checkKeys(tx *store.Tx, actor access.Actor, accountID string) error {
+	if s.limits.Keys <= 0 || actor.IsStaffOrOperator() {
 		return nil
 	}
 	if err := tx.LockTeam(accountID); err != nil {
 		return err
 	}
-	n, err := tx.CountKeys(ctx, accountID)
+	n, err := tx.CountKeys(tx.Context(), accountID)
 	if err != nil || n < s.limits.Keys {
 		return err
 	}

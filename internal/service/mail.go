@@ -23,19 +23,18 @@ func (s *Service) MailCounts(ctx context.Context) (queued, failed int64, err err
 	return s.store.MailCounts(ctx)
 }
 
-// WakeMail wakes the sender after a transaction that may have queued mail.
-func (s *Service) WakeMail() {
+// AfterMail wakes the sender unless the transaction that may have queued mail has failed with err, which it returns.
+func (s *Service) AfterMail(err error) error {
+	if err == nil {
+		s.wakeMail()
+	}
+	return err
+}
+
+func (s *Service) wakeMail() {
 	if s.onMail != nil {
 		s.onMail()
 	}
-}
-
-// afterMail wakes the sender unless the transaction that queued mail has failed with err, which it returns.
-func (s *Service) afterMail(err error) error {
-	if err == nil {
-		s.WakeMail()
-	}
-	return err
 }
 
 // mailContent is what a queued mail holds sealed: a letter and whom it goes to.
@@ -44,8 +43,8 @@ type mailContent struct {
 	Letter letter.Letter `json:"letter"`
 }
 
-// PostLetter queues a letter in the transaction of what it tells about; the caller calls WakeMail after it. link is the
-// one inside the letter, or nil. Without a mail server nothing is queued.
+// PostLetter queues a letter in the transaction of what it tells about; the caller calls AfterMail after it. link is
+// the one inside the letter, or nil. Without a mail server nothing is queued.
 func (s *Service) PostLetter(tx *store.Tx, accountID, to string, l letter.Letter, link *access.Link) error {
 	m := &store.Mail{Kind: string(l.Kind), AccountID: accountID}
 	if link != nil {
@@ -164,7 +163,7 @@ func (s *Service) NextMail(ctx context.Context) (*OutgoingMail, error) {
 func (s *Service) NextMailDue(ctx context.Context) (time.Time, error) {
 	now := s.now()
 	due, err := s.store.NextMailDue(ctx, now, now.Add(-letter.Life), now.Add(letter.Farthest))
-	return due, orNotFound(err, nil)
+	return due, store.IgnoreNotFound(err)
 }
 
 // openMail returns the mail that was claimed, or nil when there is nothing to send in it.
@@ -193,7 +192,7 @@ func (s *Service) answerReset(ctx context.Context, m *store.Mail) error {
 		if err := tx.DeleteMail(m); err != nil {
 			return err
 		}
-		return s.SignIn(r.Audience).AnswerReset(ctx, tx, r)
+		return s.SignIn(r.Audience).AnswerReset(tx, r)
 	})
 }
 
@@ -221,7 +220,7 @@ func (s *Service) MailRefused(ctx context.Context, m *OutgoingMail, failure stri
 // finishMail writes down what became of a mail. Where the claim has ended there is nothing to write: the mail was taken
 // back, or another node has it.
 func (s *Service) finishMail(ctx context.Context, f func(*store.Tx) error) error {
-	return orNotFound(s.store.Update(ctx, f), nil)
+	return store.IgnoreNotFound(s.store.Update(ctx, f))
 }
 
 // DeleteOldMail ends up to limit mails that are too old to be sent, so that no secret link stays where no mail server

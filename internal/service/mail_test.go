@@ -28,11 +28,11 @@ func TestLowBalance(t *testing.T) {
 		must.NoError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error {
 			return tx.SetAccountLocale(s.Account.ID, text.Japanese)
 		}))
-		before, err := s.Store.Balance(t.Context(), s.Account.ID, access.Live)
+		before, err := s.Store.Balance(t.Context(), s.Account.Tenant(access.Live))
 		must.NoError(t, err)
 		s.Order(t, s.Live, "")
 		price := func() int64 {
-			after, err := s.Store.Balance(t.Context(), s.Account.ID, access.Live)
+			after, err := s.Store.Balance(t.Context(), s.Account.Tenant(access.Live))
 			must.NoError(t, err)
 			return before - after
 		}()
@@ -60,7 +60,7 @@ func TestLowBalance(t *testing.T) {
 			s.WantMails(t)
 		})
 		t.Run("RaisedToTheNumber", func(t *testing.T) {
-			book, err := s.Store.AccountTotals(t.Context(), s.Account.ID, access.Live)
+			book, err := s.Store.AccountTotals(t.Context(), s.Account.Tenant(access.Live))
 			must.NoError(t, err)
 			_, err = s.Service.GrantCredits(t.Context(), access.System,
 				access.Tenant{AccountID: s.Account.ID, Environment: access.Live}, book.LowCredits-book.Credits, "enough")
@@ -75,7 +75,7 @@ func TestLowBalance(t *testing.T) {
 				access.Tenant{AccountID: s.Account.ID, Environment: access.Live}, 1_000_000, "much")
 			must.NoError(t, err)
 			err = s.Store.Update(t.Context(), func(tx *store.Tx) error {
-				_, err := tx.Grant(s.Account.ID, access.Live, -500_000_000, "", s.Clock.Now()) // there is not that much
+				_, err := tx.Grant(s.Account.Tenant(access.Live), -500_000_000, "", s.Clock.Now()) // there is not that much
 				return err
 			})
 			if err == nil {
@@ -100,7 +100,7 @@ func TestLowBalance(t *testing.T) {
 			}
 		})
 		t.Run("NoMailServer", func(t *testing.T) {
-			book, err := s.Store.AccountTotals(t.Context(), s.Account.ID, access.Live)
+			book, err := s.Store.AccountTotals(t.Context(), s.Account.Tenant(access.Live))
 			must.NoError(t, err)
 			must.NoError(t, s.Service.SetLowCredits(t.Context(), owner.Actor("", access.Origin{}), book.Credits))
 			s.Reconfigure(t, func(c *service.Config) { c.OnMail = nil })
@@ -115,7 +115,7 @@ func TestLowBalance(t *testing.T) {
 func TestLowBalance_Default(t *testing.T) {
 	eachPost(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
 		for _, env := range access.Environments {
-			balance, err := s.Store.Balance(t.Context(), s.Account.ID, env)
+			balance, err := s.Store.Balance(t.Context(), s.Account.Tenant(env))
 			must.NoError(t, err)
 			_, err = s.Service.GrantCredits(t.Context(), access.System, access.Tenant{AccountID: s.Account.ID, Environment: env},
 				100-balance, "to the default")
@@ -195,6 +195,22 @@ func TestMadeReset(t *testing.T) {
 			if address != "" || !strings.Contains(m.Text, owner.Email+" created a password reset link") {
 				t.Errorf("%q\n%s", address, m.Text)
 			}
+		})
+		t.Run("TooOften", func(t *testing.T) {
+			mika := addOwner(t, s, "mika@acme.example", access.Viewer)
+			reset := func(actor access.Actor) error {
+				_, _, err := s.Service.ResetUserPassword(t.Context(), actor, s.Account.ID, mika.ID)
+				return err
+			}
+			for range 5 {
+				must.NoError(t, reset(owner.Actor("", portalOrigin)))
+				s.WantMails(t, "reset-made mika@acme.example")
+			}
+			if err := reset(owner.Actor("", portalOrigin)); !errors.Is(err, signin.TooManyLogins) {
+				t.Errorf("a mailbox is filled: %v", err)
+			}
+			must.NoError(t, reset(access.Operator))
+			s.WantMails(t, "reset-made mika@acme.example")
 		})
 		t.Run("OfAnotherAccount", func(t *testing.T) {
 			other, err := s.Service.CreateAccount(t.Context(), access.System, "Other", "owner@other.example", text.English)

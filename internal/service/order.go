@@ -61,7 +61,7 @@ func assigneeOf(ctx context.Context, q store.Queries, o *order.Order) (*access.S
 		return nil, nil
 	}
 	staff, err := q.Staff(ctx, o.AssigneeID)
-	return staff, orNotFound(err, nil)
+	return staff, store.IgnoreNotFound(err)
 }
 
 // staffDetail is how faults and timelines name a staff user.

@@ -15,7 +15,7 @@ import (
 
 // TakeNextOrder claims the queued Live order with the earliest due date in a part of the queue for a staff user; nil
 // when there is none. Two callers never get the same order.
-func (s *Service) TakeNextOrder(ctx context.Context, actor access.Actor, part order.Part) (*OrderRecord, error) {
+func (s *Service) TakeNextOrder(ctx context.Context, actor access.Actor, part order.QueueFilter) (*OrderRecord, error) {
 	var unreadable []string
 	for {
 		r, err := s.takeNext(ctx, actor, part, unreadable)
@@ -35,7 +35,7 @@ var errEmptyQueue = errors.New("the queue is empty")
 
 // takeNext gives a staff user the next order that is none of unless.
 func (s *Service) takeNext(
-	ctx context.Context, actor access.Actor, part order.Part, unless []string,
+	ctx context.Context, actor access.Actor, part order.QueueFilter, unless []string,
 ) (*OrderRecord, error) {
 	next := func(tx *store.Tx) (*order.Order, error) {
 		id, err := tx.NextQueued(part, unless)
@@ -67,28 +67,19 @@ func (s *Service) ClaimOrder(ctx context.Context, actor access.Actor, id string)
 }
 
 func (s *Service) claim(ctx context.Context, tx *store.Tx, actor access.Actor, o *order.Order, now time.Time) error {
-	if err := checkMove(ctx, tx, o, order.Claim, actor); err != nil {
+	if err := checkMove(tx, o, order.Claim, actor); err != nil {
 		return err
 	}
 	if err := checkActive(tx, actor); err != nil {
 		return err
 	}
-	if err := s.checkClaims(ctx, tx, actor); err != nil {
+	if err := s.checkClaims(tx, actor); err != nil {
 		return err
 	}
-	return s.assign(ctx, tx, actor, o, actor.ID, now, nil)
-}
-
-// assign claims an order for a staff user.
-func (s *Service) assign(
-	ctx context.Context, tx *store.Tx, actor access.Actor, o *order.Order, staffID string, now time.Time,
-	details map[string]any,
-) error {
-	if err := o.Apply(order.Claim, now); err != nil {
+	if err := o.ClaimFor(actor.ID, now); err != nil {
 		return err
 	}
-	o.AssignTo(staffID, now)
-	return s.saveMove(ctx, tx, o, actor, details)
+	return s.saveMove(ctx, tx, o, actor, nil)
 }
 
 // checkActive checks that nobody has deactivated the staff user since the request began: an order of somebody who has
@@ -104,7 +95,7 @@ func checkActive(tx *store.Tx, actor access.Actor) error {
 // checkClaims refuses a further order to who holds as many as one person may. The row of the staff user is locked, so
 // that nobody takes two at the same moment. Orders that come back with photos or that an administrator assigns arrive
 // whatever somebody holds; they count when the next one is taken.
-func (s *Service) checkClaims(ctx context.Context, tx *store.Tx, actor access.Actor) error {
+func (s *Service) checkClaims(tx *store.Tx, actor access.Actor) error {
 	limit := s.limits.Claims
 	if actor.Token {
 		limit = s.limits.TokenClaims
@@ -112,7 +103,7 @@ func (s *Service) checkClaims(ctx context.Context, tx *store.Tx, actor access.Ac
 	if limit <= 0 {
 		return nil
 	}
-	held, err := tx.CountClaims(ctx, actor.ID)
+	held, err := tx.CountClaims(tx.Context(), actor.ID)
 	if err != nil || held < limit {
 		return err
 	}
@@ -149,10 +140,13 @@ func (s *Service) ReassignOrder(ctx context.Context, actor access.Actor, id, toS
 			return err
 		}
 		if o.Status != order.Processing || o.Environment != access.Live {
-			if err := checkMove(ctx, tx, o, order.Claim, actor); err != nil {
+			if err := checkMove(tx, o, order.Claim, actor); err != nil {
 				return err
 			}
-			return s.assign(ctx, tx, actor, o, to.ID, now, details)
+			if err := o.ClaimFor(to.ID, now); err != nil {
+				return err
+			}
+			return s.saveMove(ctx, tx, o, actor, details)
 		}
 		o.AssignTo(to.ID, now)
 		o.UpdatedAt = now

@@ -13,12 +13,12 @@ import (
 func TestTakeNextOrder_Broken(t *testing.T) {
 	eachShop(t, func(t *testing.T, s *shop.Shop, who, _ *access.Staff) {
 		reviewer := who.Actor(access.Origin{})
-		if o, err := s.Service.TakeNextOrder(t.Context(), reviewer, order.Part{}); err != nil || o != nil {
+		if o, err := s.Service.TakeNextOrder(t.Context(), reviewer, order.QueueFilter{}); err != nil || o != nil {
 			t.Fatalf("the empty queue gives %v, %v", o, err)
 		}
 		id := s.Order(t, s.Live, "")
 		rawsql.Exec(t, s.Target, "DELETE FROM live_order_counts WHERE status = 'processing'")
-		if o, err := s.Service.TakeNextOrder(t.Context(), reviewer, order.Part{}); err == nil {
+		if o, err := s.Service.TakeNextOrder(t.Context(), reviewer, order.QueueFilter{}); err == nil {
 			t.Errorf("without a counter the next order is %v", o)
 		}
 		if o, err := s.Store.Order(t.Context(), id); err != nil || o.Status != order.Queued {

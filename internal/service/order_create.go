@@ -22,23 +22,30 @@ import (
 	"github.com/assayhq/assay/internal/store/uuid7"
 )
 
+// Created is an order that was created, and what its creator is told.
+type Created struct {
+	OrderID  string
+	Answer   []byte // an order.Receipt as JSON, as it is stored under the idempotency key
+	Replayed bool   // it was created by an earlier request with the same idempotency key
+}
+
 // CreateOrder accepts an order of an API key, charges it and, in Test, brings it to its simulated state, in one
-// transaction. It returns the answer as it is stored under the idempotency key; idem is nil without one. Of a creation
-// that fails, FirstAnswer tells whether its key was used. The rules are checked in the order that integrators are told.
+// transaction; idem is nil without an idempotency key. Of a creation that fails, FirstAnswer tells whether its key was
+// used. The rules are checked in the order that integrators are told.
 func (s *Service) CreateOrder(
 	ctx context.Context, actor access.Actor, draft *order.Draft, idem *Idempotent,
-) ([]byte, error) {
+) (Created, error) {
 	if err := actor.Require(access.ManageOrders); err != nil {
-		return nil, err
+		return Created{}, err
 	}
 	for tries := 1; ; tries++ {
 		d, err := s.checkDraft(ctx, actor.Tenant, draft)
 		if err != nil {
-			return nil, err
+			return Created{}, err
 		}
-		answer, err := s.createChecked(ctx, actor, d, idem)
+		created, err := s.createChecked(ctx, actor, d, idem)
 		if draft.AnswerTime != 0 || fault.CodeOf(err) != codeAnswerTime || tries == maxTries {
-			return answer, err
+			return created, err
 		}
 		// Another order has taken the last place of the answer time that was chosen: the next one is.
 	}
@@ -50,7 +57,7 @@ const maxTries = 10
 // createChecked creates the order of a draft that breaks no rule.
 func (s *Service) createChecked(
 	ctx context.Context, actor access.Actor, d *checkedDraft, idem *Idempotent,
-) ([]byte, error) {
+) (Created, error) {
 	tenant := actor.Tenant
 	o := s.newOrder(actor, d)
 	if tenant.Environment == access.Test {
@@ -83,15 +90,15 @@ func (s *Service) createChecked(
 		},
 	})
 	if unknown, ok := errors.AsType[*store.UnknownPhotoError](err); ok {
-		return nil, photo.Unsupported(photoField(unknown.Position), "")
+		return Created{}, photo.Unsupported(photoField(unknown.Position), "")
 	}
 	switch {
 	case errors.Is(err, store.ErrExists):
-		return nil, errRepeated
+		return Created{}, errRepeated
 	case fault.CodeOf(err) == codeAnswerTime:
-		return nil, s.refuseDraft(ctx, tenant, d.photos, err)
+		return Created{}, s.refuseDraft(ctx, tenant, d.photos, err)
 	case err != nil:
-		return nil, err
+		return Created{}, err
 	}
 	if tenant.Environment == access.Test {
 		s.onDeliveries()
@@ -99,9 +106,9 @@ func (s *Service) createChecked(
 		s.onPhotos(tenant.AccountID, photoNames(d.photos))
 	}
 	if lowBalance {
-		s.WakeMail()
+		s.wakeMail()
 	}
-	return answer, nil
+	return Created{OrderID: o.ID, Answer: answer}, nil
 }
 
 // checkedDraft is a draft that breaks no rule, with what it refers to.
@@ -121,9 +128,12 @@ func (s *Service) checkDraft(ctx context.Context, tenant access.Tenant, draft *o
 	if err := draft.CheckMock(tenant.Environment); err != nil {
 		return nil, err
 	}
-	d := &checkedDraft{Draft: draft, snap: s.Catalog()}
-	var err error
-	if d.where, err = d.snap.Check(d.CategoryCode, d.BrandCode, d.ModelCode); err != nil {
+	d := &checkedDraft{
+		Draft: draft, snap: s.Catalog(),
+		where: catalog.Context{Category: draft.CategoryCode, Brand: draft.BrandCode, Model: draft.ModelCode},
+	}
+	err := d.snap.Check(d.where)
+	if err != nil {
 		return nil, err
 	}
 	d.indexes = d.snap.PhotoIndexes(d.where)
@@ -247,23 +257,25 @@ func (s *Service) BeginIdempotent(tenant access.Tenant, key string, body []byte)
 // FirstAnswer is for a creation that failed. A key that was used stands for its first request, so that all else about a
 // second one does not matter: FirstAnswer returns the answer to the first where the bodies are equal, a refusal where
 // they are not, and the failure where the key was not used.
-func (s *Service) FirstAnswer(ctx context.Context, i *Idempotent, failure error) ([]byte, error) {
+func (s *Service) FirstAnswer(ctx context.Context, i *Idempotent, failure error) (Created, error) {
 	if i == nil {
-		return nil, failure
+		return Created{}, failure
 	}
 	first, err := s.store.Remembered(ctx, i.scope.Tenant, i.scope.key, i.since)
 	kind := fault.KindOf(failure)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return nil, failure
+		return Created{}, failure
 	case err != nil && (kind == fault.Internal || kind == fault.Unavailable):
-		return nil, failure
+		return Created{}, failure
 	case err != nil: // whether the refusal matters is not known
-		return nil, err
+		return Created{}, err
 	case first.BodyHash != i.bodyHash:
-		return nil, errOtherBody
+		return Created{}, errOtherBody
 	}
-	return []byte(first.Answer), nil
+	answer := []byte(first.Answer)
+	id, err := order.ReceiptID(answer)
+	return Created{OrderID: id, Answer: answer, Replayed: true}, err
 }
 
 var errOtherBody = fault.BadRequest("This Idempotency-Key was used with another body; a key stands for one request.").

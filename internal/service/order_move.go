@@ -26,7 +26,7 @@ type lockFunc func(tx *store.Tx) (*order.Order, error)
 
 // moveOrder runs a move of an order that the actor can reach as one transaction. It returns the order as it is after.
 func (s *Service) moveOrder(ctx context.Context, actor access.Actor, id string, move moveFunc) (*order.Order, error) {
-	return s.moveLocked(ctx, lockOrder(ctx, actor, id), move)
+	return s.moveLocked(ctx, lockOrder(actor, id), move)
 }
 
 // moveLocked is moveOrder for the order that lock returns.
@@ -49,12 +49,12 @@ func (s *Service) moveLocked(ctx context.Context, lock lockFunc, move moveFunc) 
 
 // lockOrder locks the order that the actor means. Keys and account users reach the orders of their tenant only; a key
 // may name an order by its external id.
-func lockOrder(ctx context.Context, actor access.Actor, id string) lockFunc {
+func lockOrder(actor access.Actor, id string) lockFunc {
 	return func(tx *store.Tx) (*order.Order, error) {
 		if actor.Kind != access.ByAPIKey {
 			return reachableOrder(actor, id, tx.OrderForUpdate)
 		}
-		found, err := tx.FindOrder(ctx, actor.Tenant, id)
+		found, err := tx.FindOrder(tx.Context(), actor.Tenant, id)
 		if err != nil {
 			return nil, orderNotFound(actor, err)
 		}
@@ -91,12 +91,12 @@ func orderNotFound(actor access.Actor, err error) error {
 }
 
 // checkMove checks that the actor may make the move, and names the assignee where somebody else holds the order.
-func checkMove(ctx context.Context, tx *store.Tx, o *order.Order, move order.Move, actor access.Actor) error {
+func checkMove(tx *store.Tx, o *order.Order, move order.Move, actor access.Actor) error {
 	err := o.CheckMove(move, actor)
 	if !errors.Is(err, order.Claimed) {
 		return err
 	}
-	assignee, lookup := assigneeOf(ctx, tx.Queries, o)
+	assignee, lookup := assigneeOf(tx.Context(), tx.Queries, o)
 	if lookup != nil || assignee == nil {
 		return cmp.Or(lookup, err)
 	}
@@ -112,7 +112,8 @@ var timelineEvents = map[order.Status]string{
 	order.Failed:       order.EventFailed,
 }
 
-// saveMove stores an order that has been moved, with all that follows from the move.
+// saveMove stores an order that has been moved, with all that follows from the move; ctx is that of the request, for
+// emitEvent.
 func (s *Service) saveMove(
 	ctx context.Context, tx *store.Tx, o *order.Order, actor access.Actor, details map[string]any,
 ) error {
@@ -133,7 +134,7 @@ func (s *Service) saveMove(
 }
 
 // afterMove writes what follows from a move whose row is stored: the timeline entry, the refund where one is due, the
-// count of a result, the certificate of an authentic item, and the events for the endpoints of the order's key.
+// certificate of an authentic item, the events for the endpoints of the order's key, and the count of a result.
 func (s *Service) afterMove(
 	ctx context.Context, tx *store.Tx, o *order.Order, actor access.Actor, details map[string]any,
 ) error {
@@ -146,26 +147,27 @@ func (s *Service) afterMove(
 		return err
 	}
 	if o.Status == order.Failed || o.Outcome == order.Canceled {
-		if err := refund(ctx, tx, o, event); err != nil {
+		if err := refund(tx, o, event); err != nil {
 			return err
 		}
 	}
-	if o.EndedAt != nil {
-		if err := tx.CountResult(o, statistics.ResultBucket(o)); err != nil {
-			return err
-		}
-	}
-	if err := s.issueCertificate(ctx, tx, o); err != nil {
+	if err := s.issueCertificate(tx, o); err != nil {
 		return err
 	}
-	return s.emitEvent(ctx, tx, o)
+	if err := s.emitEvent(ctx, tx, o); err != nil {
+		return err
+	}
+	if err := tx.KeepReusedPhotos(o); err != nil || o.EndedAt == nil {
+		return err
+	}
+	return tx.CountResult(o, statistics.ResultBucket(o)) // last: see there
 }
 
 // refund gives the price of an order back. A Test order may have been refunded by an earlier simulation: it is refunded
 // once.
-func refund(ctx context.Context, tx *store.Tx, o *order.Order, event string) error {
+func refund(tx *store.Tx, o *order.Order, event string) error {
 	if o.Environment == access.Test {
-		if refunded, err := tx.Refunded(ctx, o.ID); err != nil || refunded {
+		if refunded, err := tx.Refunded(tx.Context(), o.ID); err != nil || refunded {
 			return err
 		}
 	}
@@ -210,10 +212,10 @@ func (s *Service) endOrder(
 		if was, err = s.repairOrder(tx, actor, id); err != nil {
 			return nil, err
 		}
-		return lockOrder(ctx, actor, id)(tx)
+		return lockOrder(actor, id)(tx)
 	}
 	o, err := s.moveLocked(ctx, lock, func(tx *store.Tx, o *order.Order, now time.Time) error {
-		if err := checkMove(ctx, tx, o, move, actor); err != nil {
+		if err := checkMove(tx, o, move, actor); err != nil {
 			return err
 		}
 		if err := checkNote(note); err != nil {
@@ -250,7 +252,7 @@ func (s *Service) repairOrder(tx *store.Tx, actor access.Actor, id string) (was 
 	was, err = tx.RepairOrder(id, func(category, brand string) order.Classification {
 		return classify(s.Catalog(), catalog.Context{Category: category, Brand: brand})
 	})
-	return was, orNotFound(err, nil) // which lockOrder says in its words
+	return was, store.IgnoreNotFound(err) // which lockOrder says in its words
 }
 
 // UnreadableOrder returns what can be told of an order to the administrator who is to end it. cause is why the order

@@ -18,7 +18,7 @@ import (
 
 // reviewOrder is moveOrder for staff. It returns the order with its history as it is right after the move.
 func (s *Service) reviewOrder(ctx context.Context, actor access.Actor, id string, move moveFunc) (*OrderRecord, error) {
-	return s.reviewLocked(ctx, actor, lockOrder(ctx, actor, id), move)
+	return s.reviewLocked(ctx, actor, lockOrder(actor, id), move)
 }
 
 // reviewLocked is reviewOrder for the order that lock returns.
@@ -48,7 +48,7 @@ func (s *Service) reviewMove(
 	apply func(tx *store.Tx, o *order.Order, now time.Time) (map[string]any, error),
 ) (*OrderRecord, error) {
 	return s.reviewOrder(ctx, actor, id, func(tx *store.Tx, o *order.Order, now time.Time) error {
-		if err := checkMove(ctx, tx, o, move, actor); err != nil {
+		if err := checkMove(tx, o, move, actor); err != nil {
 			return err
 		}
 		if err := checkNote(note); err != nil {
@@ -165,7 +165,7 @@ func (s *Service) SaveVerdictDraft(
 		if err != nil {
 			return orderNotFound(actor, err)
 		}
-		if err := checkMove(ctx, tx, o, order.Complete, actor); err != nil {
+		if err := checkMove(tx, o, order.Complete, actor); err != nil {
 			return err
 		}
 		now := s.now()

@@ -177,7 +177,8 @@ func TestCompleteOrder_OfAnother(t *testing.T) {
 		}
 		for _, staff := range []*access.Staff{who, admin} {
 			f := order.Filter{
-				Sort: order.EndedLast, Environment: access.Live, Statuses: []order.Status{order.Completed}, AssigneeID: staff.ID,
+				Sort: order.RecentlyEnded, Environment: access.Live, Statuses: []order.Status{order.Completed},
+				AssigneeID: staff.ID,
 			}
 			rows, _, err := s.Service.Orders(ctx, by(staff), f, nil, 10)
 			if want := staff == admin; err != nil || (len(rows) == 1) != want {

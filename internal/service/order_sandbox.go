@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -23,17 +22,13 @@ func (s *Service) CreateTestOrder(
 	if err != nil {
 		return "", err
 	}
-	answer, err := s.CreateOrder(ctx, k.Actor(actor.Origin), d, nil)
+	created, err := s.CreateOrder(ctx, k.Actor(actor.Origin), d, nil)
 	if err != nil {
 		return "", err
 	}
-	var receipt struct{ ID string }
-	if err := json.Unmarshal(answer, &receipt); err != nil {
-		return "", err
-	}
 	// Orders are written many at a time, for programs: that a person has made this one is written down after it.
-	return receipt.ID, s.store.Update(ctx, func(tx *store.Tx) error {
-		return s.record(tx, actor, eventOn(k.AccountID, audit.OrderCreated, audit.OnOrder, receipt.ID,
+	return created.OrderID, s.store.Update(ctx, func(tx *store.Tx) error {
+		return s.record(tx, actor, eventOn(k.AccountID, audit.OrderCreated, audit.TargetOrder, created.OrderID,
 			map[string]any{"environment": string(access.Test)}))
 	})
 }
@@ -131,12 +126,12 @@ func (s *Service) SetTestBalance(ctx context.Context, actor access.Actor, credit
 	}
 	return s.store.Update(ctx, func(tx *store.Tx) error {
 		t := access.Tenant{AccountID: actor.Tenant.AccountID, Environment: access.Test}
-		current, err := tx.BalanceForUpdate(t.AccountID, t.Environment)
+		current, err := tx.BalanceForUpdate(t)
 		change := credits - current
 		if err != nil || change == 0 {
 			return err
 		}
-		if _, err = tx.Grant(t.AccountID, t.Environment, change, "set in the portal by "+actor.Name, s.now()); err != nil {
+		if _, err = tx.Grant(t, change, "set in the portal by "+actor.Name, s.now()); err != nil {
 			return err
 		}
 		return s.record(tx, actor, creditsEvent(t, change))

@@ -33,28 +33,34 @@ func (s *Service) submitPhotos(
 	ctx context.Context, actor access.Actor, id string,
 	read func(*store.Tx, *order.Order, time.Time) (*order.Submission, error),
 ) (orderID string, err error) {
-	var photos []order.Photo
+	var checked *checkedSubmission
 	o, err := s.moveOrder(ctx, actor, id, func(tx *store.Tx, o *order.Order, now time.Time) error {
 		sub, err := read(tx, o, now)
 		if err != nil {
 			return err
 		}
-		if photos, err = s.checkSubmission(tx, o, sub); err != nil {
+		if checked, err = s.checkSubmission(tx, o, sub); err != nil {
 			return err
 		}
-		return s.acceptSubmission(ctx, tx, actor, o, sub, photos, now)
+		return s.acceptSubmission(ctx, tx, actor, o, checked, now)
 	})
 	if err != nil {
 		return "", err
 	}
-	if names := photoNames(photos); o.Environment == access.Live && len(names) > 0 {
+	if names := photoNames(checked.photos); o.Environment == access.Live && len(names) > 0 {
 		s.onPhotos(o.AccountID, names)
 	}
 	return o.ID, nil
 }
 
+// checkedSubmission is a submission that breaks no rule, with its photos.
+type checkedSubmission struct {
+	*order.Submission
+	photos []order.Photo
+}
+
 // checkSubmission checks the photo-update rules in the order that integrators are told, and marks the photos as used.
-func (s *Service) checkSubmission(tx *store.Tx, o *order.Order, sub *order.Submission) ([]order.Photo, error) {
+func (s *Service) checkSubmission(tx *store.Tx, o *order.Order, sub *order.Submission) (*checkedSubmission, error) {
 	if o.Status != order.UpdatePhotos {
 		return nil, order.NotAwaitingPhotos(o.Status)
 	}
@@ -82,15 +88,17 @@ func (s *Service) checkSubmission(tx *store.Tx, o *order.Order, sub *order.Submi
 			return nil, err
 		}
 	}
-	return photos, sub.CheckCounts(o.Requested)
+	if err := sub.CheckCounts(o.Requested); err != nil {
+		return nil, err
+	}
+	return &checkedSubmission{sub, photos}, nil
 }
 
 func (s *Service) acceptSubmission(
-	ctx context.Context, tx *store.Tx, actor access.Actor, o *order.Order, sub *order.Submission, photos []order.Photo,
-	now time.Time,
+	ctx context.Context, tx *store.Tx, actor access.Actor, o *order.Order, sub *checkedSubmission, now time.Time,
 ) error {
 	round := o.Round
-	if err := tx.InsertOrderPhotos(o.ID, round, photos); err != nil {
+	if err := tx.InsertOrderPhotos(o.ID, round, sub.photos); err != nil {
 		return err
 	}
 	if sub.Note != "" {
@@ -98,7 +106,7 @@ func (s *Service) acceptSubmission(
 			return err
 		}
 	}
-	details := submissionDetails(round, photos)
+	details := submissionDetails(round, sub.photos)
 	entry := &order.TimelineEntry{At: now, Event: order.EventPhotosSubmitted, Actor: actor, Details: details}
 	if err := tx.AppendTimeline(o.ID, entry); err != nil {
 		return err
@@ -108,7 +116,7 @@ func (s *Service) acceptSubmission(
 	}
 	var err error
 	if o.Environment == access.Test {
-		err = s.simulateAfterSubmission(ctx, tx, o, sub, now)
+		err = s.simulateAfterSubmission(ctx, tx, o, sub.Submission, now)
 	} else {
 		err = s.returnToReviewer(ctx, tx, o, now)
 	}

@@ -74,11 +74,11 @@ func TestReviewLists(t *testing.T) {
 			}
 		}
 		ended := []order.Status{order.Completed, order.Failed}
-		want("ended, the newest first", order.Filter{Sort: order.EndedLast, Statuses: ended}, 1, 1, true, ids[0])
-		want("ended, second page", order.Filter{Sort: order.EndedLast, Statuses: ended, CategoryCode: "bags"}, 2, 1, false,
-			ids[3])
-		want("ended, second page of all", order.Filter{Sort: order.EndedLast, Statuses: ended}, 2, 1, false, ids[3])
-		want("failed only", order.Filter{Sort: order.EndedLast, Statuses: []order.Status{order.Failed}}, 1, 10, false)
+		want("ended, the newest first", order.Filter{Sort: order.RecentlyEnded, Statuses: ended}, 1, 1, true, ids[0])
+		want("ended, second page", order.Filter{Sort: order.RecentlyEnded, Statuses: ended, CategoryCode: "bags"}, 2, 1,
+			false, ids[3])
+		want("ended, second page of all", order.Filter{Sort: order.RecentlyEnded, Statuses: ended}, 2, 1, false, ids[3])
+		want("failed only", order.Filter{Sort: order.RecentlyEnded, Statuses: []order.Status{order.Failed}}, 1, 10, false)
 		t.Run("TheCursorStays", func(t *testing.T) {
 			f := order.Filter{Sort: order.DueFirst, Environment: access.Live, Statuses: open}
 			_, next, err := s.Service.Orders(ctx, reviewer, f, nil, 1) // ids[1]; then 2 and 4

@@ -38,7 +38,7 @@ func (s *Service) Overview(ctx context.Context, actor access.Actor) (*Overview, 
 	}
 	t, o, q := actor.Tenant, new(Overview), s.store.Lists(ctx)
 	var err error
-	if o.Totals, err = s.store.AccountTotals(ctx, t.AccountID, t.Environment); err != nil {
+	if o.Totals, err = s.store.AccountTotals(ctx, t); err != nil {
 		return nil, err
 	}
 	if o.Waiting, err = s.store.CountWaiting(ctx, t, OverviewMost); err != nil {
@@ -67,12 +67,12 @@ type WebhookHealth struct {
 // webhookHealth returns how deliveries go. It reads counts by the hour, never the deliveries themselves.
 func (s *Service) webhookHealth(ctx context.Context, t access.Tenant) (*WebhookHealth, error) {
 	now, q := s.now(), s.store.Lists(ctx)
-	endpoints, err := q.EndpointsOf(ctx, t.AccountID, t.Environment)
+	endpoints, err := q.EndpointsOf(ctx, t)
 	if err != nil {
 		return nil, err
 	}
 	h := &WebhookHealth{Endpoints: len(endpoints)}
-	if h.Pending, h.Oldest, err = q.PendingDeliveries(ctx, t.AccountID, t.Environment, OverviewMost); err != nil {
+	if h.Pending, h.Oldest, err = q.PendingDeliveries(ctx, t, OverviewMost); err != nil {
 		return nil, err
 	}
 	since := now.Add(-24 * time.Hour)
@@ -82,7 +82,7 @@ func (s *Service) webhookHealth(ctx context.Context, t access.Tenant) (*WebhookH
 		return nil, err
 	}
 	h.Failed = len(failed)
-	counts, err := q.EndpointHealth(ctx, t.AccountID, t.Environment, now)
+	counts, err := q.EndpointHealth(ctx, t, now)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +180,7 @@ func (s *Service) overviewDays(ctx context.Context, q store.Queries, t access.Te
 	if !known {
 		from = today.AddDate(0, 0, 1-overviewDays)
 	}
-	results, err := q.Results(ctx, t.AccountID, t.Environment, from)
+	results, err := q.Results(ctx, t, from)
 	if err != nil {
 		return nil, sum, err
 	}
@@ -248,7 +248,7 @@ func (s *Service) findOrdersBefore(
 			return low, nil
 		}
 		slices.Sort(middles)
-		times, err := s.store.OrderTimes(ctx, t.AccountID, t.Environment, slices.Compact(middles))
+		times, err := s.store.OrderTimes(ctx, t, slices.Compact(middles))
 		if err != nil {
 			return nil, err
 		}

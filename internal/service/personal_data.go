@@ -222,39 +222,78 @@ func (s *Service) EraseAccount(
 	if err != nil {
 		return nil, err
 	}
-	for _, env := range access.Environments {
-		tenant := access.Tenant{AccountID: accountID, Environment: env}
-		for after := int64(0); ; {
-			ids, last, err := s.store.OrdersOf(ctx, tenant, after, eraseBatch)
-			if err != nil {
-				return nil, err
-			}
-			if len(ids) == 0 {
-				break
-			}
-			if err := e.orders(ctx, ids, (*store.Tx).EraseAccountOrderTexts); err != nil {
-				return nil, err
-			}
-			done(int64(len(ids)))
-			after = last
-		}
-	}
-	if err := e.unusedPhotos(ctx); err != nil {
-		return nil, err
-	}
-	if !dry { // what was on its way when the account was closed
-		if err := e.accountRows(ctx); err != nil {
+	erased := make(map[access.Tenant]int64) // the number of the last order
+	for late := true; late; {
+		if err := e.ordersAfter(ctx, erased, done); err != nil {
 			return nil, err
 		}
-	}
-	if err := errors.Join(e.log(ctx, audit.AuditLog), e.log(ctx, audit.PortalLog)); err != nil {
-		return nil, err
+		if err := e.unusedPhotos(ctx); err != nil {
+			return nil, err
+		}
+		if !dry { // what was on its way when the account was closed
+			if err := e.accountRows(ctx); err != nil {
+				return nil, err
+			}
+		}
+		if err := errors.Join(e.log(ctx, audit.AuditLog), e.log(ctx, audit.PortalLog)); err != nil {
+			return nil, err
+		}
+		if late, err = e.lateOrders(ctx, erased); err != nil {
+			return nil, err
+		}
 	}
 	open, err := s.store.LiveOpenOrders(ctx, accountID)
 	if err == nil && len(open) > 0 {
 		err = OrdersOpen(len(open))
 	}
 	return &e.report, err
+}
+
+// ordersAfter erases the orders of the account that follow those which are erased, and notes how far it has come.
+func (e *eraser) ordersAfter(ctx context.Context, erased map[access.Tenant]int64, done func(int64)) error {
+	for _, env := range access.Environments {
+		tenant := access.Tenant{AccountID: e.report.AccountID, Environment: env}
+		for {
+			ids, last, err := e.store.OrdersOf(ctx, tenant, erased[tenant], eraseBatch)
+			if err != nil {
+				return err
+			}
+			if len(ids) == 0 {
+				break
+			}
+			if err := e.orders(ctx, ids, (*store.Tx).EraseAccountOrderTexts); err != nil {
+				return err
+			}
+			done(int64(len(ids)))
+			erased[tenant] = last
+		}
+	}
+	return nil
+}
+
+// lateOrders reports whether orders have come in after those which are erased: a node may have held one up for longer
+// than the account was waited for. Balances are locked: one that is being stored is waited for. Orders are numbered
+// without gaps.
+func (e *eraser) lateOrders(ctx context.Context, erased map[access.Tenant]int64) (late bool, err error) {
+	if e.report.DryRun {
+		return false, nil
+	}
+	err = e.store.Update(ctx, func(tx *store.Tx) error {
+		late = false
+		for _, env := range access.Environments {
+			tenant := access.Tenant{AccountID: e.report.AccountID, Environment: env}
+			if _, err := tx.BalanceForUpdate(tenant); err != nil {
+				return err
+			}
+			totals, err := tx.AccountTotals(tx.Context(), tenant)
+			if err != nil {
+				return err
+			}
+			late = late || totals.Orders > erased[tenant]
+		}
+		return nil
+	})
+	return late, err
 }
 
 // awaitClosed has all nodes look again at the keys, sessions and endpoints of the account, which is closed, and waits
@@ -283,7 +322,7 @@ func (e *eraser) account(ctx context.Context, actor access.Actor) error {
 			return err
 		}
 		err = e.step(ctx, func(tx *store.Tx, rows store.Erasure) ([]photo.Stored, error) {
-			return nil, e.accountIn(ctx, tx, rows, actor, prices)
+			return nil, e.accountIn(tx, rows, actor, prices)
 		})
 		if !errors.Is(err, errPricesChanged) {
 			return err
@@ -291,18 +330,16 @@ func (e *eraser) account(ctx context.Context, actor access.Actor) error {
 	}
 }
 
-func (e *eraser) accountIn(
-	ctx context.Context, tx *store.Tx, rows store.Erasure, actor access.Actor, prices *agreedPrices,
-) error {
+func (e *eraser) accountIn(tx *store.Tx, rows store.Erasure, actor access.Actor, prices *agreedPrices) error {
 	id := e.report.AccountID
-	open, err := tx.LiveOpenOrders(ctx, id)
+	open, err := tx.LiveOpenOrders(tx.Context(), id)
 	if err != nil {
 		return err
 	}
 	if len(open) > 0 {
 		return OrdersOpen(len(open))
 	}
-	a, err := tx.Account(ctx, id)
+	a, err := tx.Account(tx.Context(), id)
 	if err != nil {
 		return err
 	}
@@ -315,7 +352,7 @@ func (e *eraser) accountIn(
 	return errors.Join(
 		tx.EraseAccount(rows, id, e.now()), tx.EraseStaffLog(rows, id),
 		e.recordStaffAction(tx, actor, audit.Action{
-			Code: audit.AccountErased, AccountID: id, Target: audit.ActionTarget{Type: audit.OfAccount, ID: id},
+			Code: audit.AccountErased, AccountID: id, Target: audit.ActionTarget{Type: audit.ActionTargetAccount, ID: id},
 		}))
 }
 

@@ -197,6 +197,47 @@ func TestErase(t *testing.T) {
 	})
 }
 
+// TestErase_Copies: with an order the events of all its moves and its idempotency key are erased, and no others.
+func TestErase_Copies(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		ctx := t.Context()
+		s := shop.New(t, target)
+		actor := s.Test.Actor(access.Origin{})
+		url := s.Photo(t, s.Test)
+		var ids []string
+		for _, key := range []string{"first", "second"} { // at the same time
+			idem, err := s.Service.BeginIdempotent(actor.Tenant, key, nil)
+			must.NoError(t, err)
+			created, err := s.Service.CreateOrder(ctx, actor, &order.Draft{
+				CategoryCode: "bags", BrandCode: "prada", Mock: order.MockUpdatePhotos, MockGiven: true,
+				Photos: []order.DraftPhoto{{URL: url, IndexCode: "overall-picture"}},
+			}, idem)
+			must.NoError(t, err)
+			ids = append(ids, created.OrderID)
+		}
+		s.Clock.Advance(time.Second)
+		o, err := s.Store.Order(ctx, ids[0])
+		must.NoError(t, err)
+		sub := new(order.Submission)
+		for i := range o.Requested {
+			sub.Entries = append(sub.Entries, order.SubmissionEntry{IndexCode: o.Requested[i].IndexCode, URL: &url})
+		}
+		for _, id := range ids {
+			_, err := s.Service.SubmitPhotos(ctx, actor, id, sub)
+			must.NoError(t, err)
+		}
+		r, err := s.Service.EraseOrder(ctx, access.Operator, ids[0], false)
+		must.NoError(t, err)
+		if r.Rows["events"] != 2 || r.Rows["idempotency_keys"] != 1 {
+			t.Errorf("the report is %v", r.Rows)
+		}
+		left := rawsql.Rows(t, target, "SELECT order_id FROM events UNION ALL SELECT key FROM idempotency_keys")
+		if fmt.Sprint(left) != fmt.Sprint([][]string{{ids[1]}, {ids[1]}, {"second"}}) {
+			t.Errorf("left are %v", left)
+		}
+	})
+}
+
 // TestErase_Many: an account with more rows than are deleted at once is erased, and a dry run tells the same numbers.
 func TestErase_Many(t *testing.T) {
 	storetest.EachTarget(t, func(t *testing.T, target string) {

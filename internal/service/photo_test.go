@@ -15,7 +15,7 @@ import (
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/assayhq/assay/internal/testkit/storetest"
-	"github.com/assayhq/assay/internal/testkit/wire"
+	"github.com/assayhq/assay/internal/testkit/tcpproxy"
 )
 
 // upload stages a photo and passes it on.
@@ -59,7 +59,7 @@ func TestStorageLimit(t *testing.T) {
 // TestAddCapturePhoto_AnswerLost loses the answer to a commit: the photo is there when the page sends it again, and its
 // file with it.
 func TestAddCapturePhoto_AnswerLost(t *testing.T) {
-	proxy, through := wire.Before(t, pgtest.Database(t))
+	proxy, through := tcpproxy.Before(t, pgtest.Database(t))
 	s := shop.New(t, through)
 	_, address, err := s.Service.CreateCaptureLink(t.Context(), s.Live.Actor(access.Origin{}), service.NewCaptureLink{
 		CategoryCode: "bags", BrandCode: "prada",

@@ -3,6 +3,8 @@ package service_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"iter"
 	"strings"
 	"testing"
 	"time"
@@ -11,11 +13,14 @@ import (
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/proof"
 	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/service/retention"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/expect"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/shop"
@@ -25,7 +30,8 @@ import (
 // undeleting is a media store that deletes nothing while it is on: what an interruption before the first file leaves.
 type undeleting struct {
 	media.Store
-	on bool
+	on   bool
+	only string // the file that it does not delete; empty: every one
 }
 
 // newUndeleting opens a shop that has traded and whose Live orders have ended.
@@ -44,34 +50,151 @@ func newUndeleting(t *testing.T, target string) (*shop.Shop, *undeleting) {
 var errInterrupted = errors.New("interrupted")
 
 func (u *undeleting) Delete(ctx context.Context, name string) error {
-	if u.on {
+	if u.on && (u.only == "" || u.only == name) {
 		return errInterrupted
 	}
 	return u.Store.Delete(ctx, name)
 }
 
-// TestEraseOldPhotos_Again: the retention comes back to files that it could not delete.
-func TestEraseOldPhotos_Again(t *testing.T) {
+// photoOf returns the name of a photo of an environment's first order.
+func photoOf(t *testing.T, s *shop.Shop, env access.Environment) string {
+	t.Helper()
+	const text = "SELECT id FROM orders WHERE environment = '%s' AND ended_at IS NOT NULL ORDER BY ended_at, id LIMIT 1"
+	photos, err := s.Store.OrderPhotos(t.Context(), rawsql.Rows(t, s.Target, fmt.Sprintf(text, env))[0][0])
+	must.NoError(t, err)
+	return photos[0].Name
+}
+
+// TestEraseOldPhotos_Undeletable: a file that cannot be deleted keeps neither the retention of its environment nor that
+// of the other one where it is. The sweep deletes it as soon as that can be done.
+func TestEraseOldPhotos_Undeletable(t *testing.T) {
+	for _, env := range access.Environments {
+		t.Run(string(env), func(t *testing.T) {
+			storetest.EachTarget(t, func(t *testing.T, target string) {
+				ctx := t.Context()
+				s, u := newUndeleting(t, target)
+				s.Clock.Advance(2 * time.Hour)
+				u.only = photoOf(t, s, env)
+				erase := func() (int, error) {
+					return s.Service.EraseOldPhotos(ctx, s.Clock.Now().Add(-time.Hour), 1)
+				}
+				_, err := erase()
+				if skipped, ok := errors.AsType[*fault.Skipped](err); !ok || skipped.Rows != 1 ||
+					!errors.Is(err, errInterrupted) || !strings.Contains(err.Error(), u.only) {
+					t.Fatalf("the error does not name the file: %v", err)
+				}
+				for n := 1; n > 0; {
+					n, err = erase()
+					must.NoError(t, err)
+				}
+				if n := files(t, s); n != 2 { // that one, and of no order
+					t.Errorf("%d files are left", n)
+				}
+				u.on = false
+				swept, err := s.Service.SweepMedia(ctx, time.Unix(0, 0))
+				must.NoError(t, err)
+				if n := files(t, s); n != 1 || swept.Deleted != 1 {
+					t.Errorf("%d files are swept, %d are left", swept.Deleted, n)
+				}
+				holds(t, s, "after the retention")
+			})
+		})
+	}
+}
+
+// TestSweepMedia_Undeletable: a file that cannot be deleted does not keep those behind it from being swept.
+func TestSweepMedia_Undeletable(t *testing.T) {
 	storetest.EachTarget(t, func(t *testing.T, target string) {
 		ctx := t.Context()
 		s, u := newUndeleting(t, target)
-		s.Clock.Advance(2 * time.Hour)
-		erase := func() error {
-			_, err := s.Service.EraseOldPhotos(ctx, s.Clock.Now().Add(-time.Hour), 100)
-			return err
-		}
-		for range 2 {
-			if err := erase(); !errors.Is(err, errInterrupted) {
+		for _, row := range rawsql.Rows(t, target, "SELECT id FROM orders") {
+			if _, err := s.Service.EraseOrder(ctx, access.Operator, row[0], false); !errors.Is(err, errInterrupted) {
 				t.Fatalf("interrupted: %v", err)
 			}
 		}
-		u.on = false
-		must.NoError(t, erase())
-		if n := files(t, s); n != 1 { // of no order
-			t.Errorf("%d files are left", n)
+		for name, err := range u.Names(ctx) { // the first one that the sweep comes to
+			must.NoError(t, err)
+			if p, err := s.Store.Photo(ctx, name); err == nil && p.Erased {
+				u.only = name
+				break
+			}
 		}
-		holds(t, s, "after the retention")
+		swept, err := s.Service.SweepMedia(ctx, time.Unix(0, 0))
+		if n := files(t, s); swept.Deleted != 8 || n != 2 {
+			t.Errorf("%d files are swept, %d are left", swept.Deleted, n)
+		}
+		if skipped, ok := errors.AsType[*fault.Skipped](err); !ok || skipped.Rows != 1 ||
+			!strings.Contains(err.Error(), u.only) {
+			t.Errorf("the error does not name the file: %v", err)
+		}
 	})
+}
+
+// stray is a media store of files that no photo has.
+type stray struct {
+	media.Store
+	files  int
+	looks  int
+	broken func(look int) bool // whether it fails to tell of a file
+}
+
+func (s *stray) Names(context.Context) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for range s.files {
+			if !yield(photo.NewName(photo.JPEG), nil) {
+				return
+			}
+		}
+	}
+}
+
+func (s *stray) Stat(context.Context, string) (media.Stat, error) {
+	if s.looks++; s.broken(s.looks) {
+		return media.Stat{}, errInterrupted
+	}
+	return media.Stat{ModTime: time.Now()}, nil
+}
+
+// TestSweepMedia_Unreadable: a sweep ends where the media store has failed for many files in a row, however many it
+// has failed for between others, and whether there is anything to delete or not.
+func TestSweepMedia_Unreadable(t *testing.T) {
+	for name, test := range map[string]struct {
+		broken         func(look int) bool
+		looks, skipped int
+		last           bool // it comes to the last file
+	}{
+		"NoAnswer":    {func(int) bool { return true }, 100, 99, false},
+		"EverySecond": {func(look int) bool { return look%2 == 1 }, 500, 250, true},
+		"NinetyNine":  {func(look int) bool { return look%100 != 0 }, 500, 495, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := &stray{files: 500, broken: test.broken}
+			s := shop.New(t, storetest.SQLite(t), func(c *service.Config) { files.Store, c.Media = c.Media, files })
+			swept, err := s.Service.SweepMedia(t.Context(), time.Now().Add(time.Hour))
+			expect.Equal(t, "looks", files.looks, test.looks)
+			expect.Equal(t, "some files are judged", swept.Newer+swept.Older > 0, test.last)
+			skipped, ok := errors.AsType[*fault.Skipped](err)
+			if !ok {
+				t.Fatalf("nothing is named: %v", err)
+			}
+			expect.Equal(t, "files that are passed over", skipped.Rows, test.skipped)
+		})
+	}
+}
+
+// unlisted is a media store that cannot be listed.
+type unlisted struct{ media.Store }
+
+func (unlisted) Names(context.Context) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) { yield("", errInterrupted) }
+}
+
+// TestSweepMedia_Unlisted: a store that cannot be listed fails the sweep.
+func TestSweepMedia_Unlisted(t *testing.T) {
+	s := shop.New(t, storetest.SQLite(t), func(c *service.Config) { c.Media = unlisted{c.Media} })
+	if _, err := s.Service.SweepMedia(t.Context(), time.Now()); !errors.Is(err, errInterrupted) {
+		t.Errorf("the sweep ended with %v", err)
+	}
 }
 
 // TestSweepMedia_Erased: files of erased photos are swept however young, or however old, they are.
@@ -85,10 +208,10 @@ func TestSweepMedia_Erased(t *testing.T) {
 			}
 		}
 		u.on = false
-		swept, older, err := s.Service.SweepMedia(ctx, time.Unix(0, 0))
+		swept, err := s.Service.SweepMedia(ctx, time.Unix(0, 0))
 		must.NoError(t, err)
-		if n := files(t, s); swept != 9 || older != 0 || n != 1 {
-			t.Errorf("%d files are swept, %d are left, %d called older", swept, n, older)
+		if n := files(t, s); swept != (retention.Sweep{Deleted: 9}) || n != 1 {
+			t.Errorf("swept %+v, %d files are left", swept, n)
 		}
 		holds(t, s, "after the sweep")
 	})

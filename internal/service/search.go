@@ -131,7 +131,7 @@ func (s *Service) FindOrderID(ctx context.Context, text string) (string, error) 
 		return "", noSuchOrder[access.ByStaff]
 	}
 	id, err := s.store.OrderIDByNumber(ctx, number)
-	return id, orNotFound(err, noSuchOrder[access.ByStaff])
+	return id, store.NotFoundAs(err, noSuchOrder[access.ByStaff])
 }
 
 // maxFound bounds how many orders are found by one reference.

@@ -5,7 +5,6 @@ package service
 import (
 	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"strings"
 	"sync"
@@ -219,16 +218,8 @@ func (s *Service) UnreadableSecrets(ctx context.Context, f func(table, id string
 // ParseID returns the stored form of an id that a person or program has given, in either case.
 func ParseID(s string) (string, bool) { return uuid7.Parse(s) }
 
-// now is the current time as the database keeps it, so that what is answered and what is read back are equal.
-func (s *Service) now() time.Time { return s.clock().UTC().Truncate(time.Microsecond) }
-
-// orNotFound turns a row that does not exist into the refusal that the caller is told.
-func orNotFound(err, refusal error) error {
-	if errors.Is(err, store.ErrNotFound) {
-		return refusal
-	}
-	return err
-}
+// now is the current time as the database keeps it.
+func (s *Service) now() time.Time { return store.RoundTime(s.clock()) }
 
 // byID reads the row with an id as somebody has given it, or returns the refusal where that is no id, or of no row.
 func byID[T any](
@@ -240,7 +231,7 @@ func byID[T any](
 	}
 	row, err := read(ctx, id)
 	if err != nil {
-		return nil, orNotFound(err, refusal)
+		return nil, store.NotFoundAs(err, refusal)
 	}
 	return row, nil
 }

@@ -98,7 +98,8 @@ func (s *Service) FindStaff(ctx context.Context, idOrEmail string) (*access.Staf
 	}
 	staff, err := find(ctx, key)
 	missing := fmt.Sprintf("There is no staff user with the id or email %q.", idOrEmail)
-	return staff, orNotFound(err, fault.New(fault.NotFound, fault.CodeNotFound, missing).With("entity", "staff user"))
+	unknown := fault.New(fault.NotFound, fault.CodeNotFound, missing).With("entity", "staff user")
+	return staff, store.NotFoundAs(err, unknown)
 }
 
 // StaffMembers returns every staff user as administrators see them, deactivated ones included, the oldest first.
@@ -159,7 +160,7 @@ func (s *Service) changeStaff(
 	return changePerson(ctx, s, func(tx *store.Tx) (*access.Staff, error) {
 		locked, err := lockStaff(tx, ids...)
 		if err != nil {
-			return nil, orNotFound(err, fault.Missing("staff user"))
+			return nil, store.NotFoundAs(err, fault.Missing("staff user"))
 		}
 		if by := locked[actor.ID]; by != nil && !isAdministrator(by) {
 			return nil, access.MissingRole(access.Admin)
@@ -321,7 +322,7 @@ func (s *Service) requestRole(
 	}
 	return nil, s.requestApproval(ctx, actor, access.Approval{
 		Kind: access.ApproveRole, TargetID: m.ID, TargetName: m.Name + " <" + m.Email + ">",
-		Deed: access.ApprovedDeed{Role: role, From: m.Role},
+		Payload: access.ApprovalPayload{Role: role, From: m.Role},
 	})
 }
 

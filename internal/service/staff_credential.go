@@ -44,7 +44,7 @@ func (s *Service) RotateOwnToken(
 ) (string, error) {
 	who, err := s.store.Staff(ctx, staffID)
 	if err != nil {
-		return "", orNotFound(err, fault.Missing("staff user"))
+		return "", store.NotFoundAs(err, fault.Missing("staff user"))
 	}
 	if err := s.SignIn(access.Desk).Confirm(ctx, who.Person(), p, from); err != nil {
 		return "", err
@@ -57,7 +57,7 @@ func (s *Service) RotateOwnToken(
 			s.recordStaffAction(tx, actor, audit.Action{Code: audit.StaffTokenMade, Target: staffTarget(who)}),
 		)
 	})
-	return token, s.afterMail(err)
+	return token, s.AfterMail(err)
 }
 
 // RevokeStaffToken takes the token for the desk API from a staff user, at once.

@@ -23,7 +23,7 @@ type Member struct {
 func (s *Service) MemberOfSession(ctx context.Context, userID string) (*Member, error) {
 	user, err := s.store.User(ctx, userID)
 	if err != nil {
-		return nil, orNotFound(err, access.NoSession)
+		return nil, store.NotFoundAs(err, access.NoSession)
 	}
 	account, err := s.store.Account(ctx, user.AccountID)
 	if err != nil {
@@ -111,7 +111,8 @@ func (s *Service) ResetUserFactors(
 
 // ResetUserPassword makes a link with which a user of an account chooses a new password, in place of all they have,
 // and sends it to them. Account users get the address only without a mail server, to hand it over; those who run the
-// service get it in any case. The account's audit log has the change when it is made.
+// service get it in any case. The account's audit log has the change when it is made. It returns signin.TooManyLogins
+// where an account user has mailed too many.
 func (s *Service) ResetUserPassword(
 	ctx context.Context, actor access.Actor, accountID, userID string,
 ) (user *access.User, address string, err error) {
@@ -121,6 +122,9 @@ func (s *Service) ResetUserPassword(
 	by, name := "operator", ""
 	if actor.Kind == access.ByUser {
 		by, name = actor.ID, actor.Name
+		if err := s.countReset(ctx, actor, accountID, userID); err != nil {
+			return nil, "", err
+		}
 	}
 	user, err = s.changeUser(ctx, actor, accountID, userID, false, func(tx *store.Tx, u *access.User) error {
 		if err := tx.DeleteResets(access.Portal, u.ID); err != nil {
@@ -141,7 +145,25 @@ func (s *Service) ResetUserPassword(
 	if actor.Kind == access.ByUser {
 		address = s.unlessMailed(address)
 	}
-	return user, address, s.afterMail(err)
+	return user, address, s.AfterMail(err)
+}
+
+// countReset counts a link that a user of the account has mailed to another.
+func (s *Service) countReset(ctx context.Context, actor access.Actor, accountID, userID string) error {
+	if err := actor.RequireIn(access.ManageTeam, accountID); err != nil {
+		return err
+	}
+	if err := actor.RequireConfirmed(s.now()); err != nil {
+		return err
+	}
+	u, err := s.store.User(ctx, userID)
+	if err != nil {
+		return store.NotFoundAs(err, UserNotFound)
+	}
+	if u.AccountID != accountID {
+		return UserNotFound
+	}
+	return s.SignIn(access.Portal).CountMailedLink(ctx, actor, u.Email)
 }
 
 // recordReset records what was reset of a user, in the log of the account and in that of administration.
@@ -150,7 +172,8 @@ func (s *Service) recordReset(
 ) error {
 	return errors.Join(s.record(tx, actor, userEvent(event, u, nil)),
 		s.recordStaffAction(tx, actor, audit.Action{
-			Code: action, AccountID: u.AccountID, Target: audit.ActionTarget{Type: audit.OfUser, ID: u.ID, Name: u.Email},
+			Code: action, AccountID: u.AccountID,
+			Target: audit.ActionTarget{Type: audit.ActionTargetUser, ID: u.ID, Name: u.Email},
 		}))
 }
 
@@ -162,7 +185,7 @@ func (s *Service) UserByEmail(ctx context.Context, actor access.Actor, email str
 	}
 	u, err := s.store.UserByEmail(ctx, address)
 	if err != nil {
-		return nil, orNotFound(err, UserNotFound)
+		return nil, store.NotFoundAs(err, UserNotFound)
 	}
 	return u, actor.RequireIn(access.ManageTeam, u.AccountID)
 }
@@ -211,7 +234,7 @@ func changePerson[P any](ctx context.Context, s *Service, find func(*store.Tx) (
 		return change(tx, person)
 	})
 	s.ForgetSessions()
-	if err := s.afterMail(err); err != nil {
+	if err := s.AfterMail(err); err != nil {
 		return nil, err
 	}
 	return person, nil

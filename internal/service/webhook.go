@@ -70,12 +70,12 @@ func (s *Service) CreateEndpoint(
 		e.SealedSecret = s.secrets.Seal(n.OAuth.ClientSecret, e.ID)
 	}
 	err = s.store.Update(ctx, func(tx *store.Tx) error {
-		if err := insertEndpoint(ctx, tx, e, n.URL.Canonical()); err != nil {
+		if err := insertEndpoint(tx, e, n.URL.Canonical()); err != nil {
 			return err
 		}
 		return tx.AppendEvent(&audit.Event{
 			AccountID: k.AccountID, UserID: userID, At: e.CreatedAt, Code: audit.WebhookCreated, Actor: audit.By(actor),
-			Target: audit.Target{Type: audit.OnWebhook, ID: e.ID},
+			Target: audit.Target{Type: audit.TargetWebhook, ID: e.ID},
 			Metadata: map[string]any{
 				"name": nullable(e.Name), "events": e.Events, "auth_type": e.AuthType(), "environment": string(k.Environment),
 			},
@@ -90,15 +90,15 @@ func (s *Service) CreateEndpoint(
 // endpointEvent is an event about an endpoint. Its address may hold a secret: it is not told.
 func endpointEvent(code audit.Code, e *webhook.Endpoint, metadata map[string]any) audit.Event {
 	of := map[string]any{"name": nullable(e.Name), "environment": string(e.Environment)}
-	return eventOn(e.AccountID, code, audit.OnWebhook, e.ID, of, metadata)
+	return eventOn(e.AccountID, code, audit.TargetWebhook, e.ID, of, metadata)
 }
 
 // insertEndpoint adds an endpoint, unless its key has one with the same URL or has as many as it may have.
-func insertEndpoint(ctx context.Context, tx *store.Tx, e *webhook.Endpoint, canonicalURL string) error {
+func insertEndpoint(tx *store.Tx, e *webhook.Endpoint, canonicalURL string) error {
 	if err := tx.LockKey(e.APIKeyID); err != nil {
 		return err
 	}
-	existing, err := tx.Endpoints(ctx, e.APIKeyID)
+	existing, err := tx.Endpoints(tx.Context(), e.APIKeyID)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (s *Service) Endpoints(ctx context.Context, actor access.Actor, t access.Te
 	if err := actor.RequireIn(access.ViewAccount, t.AccountID); err != nil {
 		return nil, err
 	}
-	return s.store.Lists(ctx).EndpointsOf(ctx, t.AccountID, t.Environment)
+	return s.store.Lists(ctx).EndpointsOf(ctx, t)
 }
 
 // EndpointsOfKey returns the endpoints of an API key, newest first. A key sees its own only.
@@ -176,7 +176,7 @@ func (s *Service) EndpointHours(
 	return s.store.Lists(ctx).EndpointHours(ctx, e.ID, since)
 }
 
-// DeleteEndpoint removes an endpoint with what is still to be sent to it.
+// DeleteEndpoint removes an endpoint. The sender drops what is still to be sent to it.
 func (s *Service) DeleteEndpoint(ctx context.Context, actor access.Actor, id string) error {
 	e, err := s.managedEndpoint(ctx, actor, id)
 	if err != nil {
@@ -187,7 +187,7 @@ func (s *Service) DeleteEndpoint(ctx context.Context, actor access.Actor, id str
 			s.record(tx, actor, endpointEvent(audit.WebhookDeleted, e, nil)))
 	})
 	s.onChange(EndpointChange)
-	return orNotFound(err, webhook.NotFound)
+	return store.NotFoundAs(err, webhook.NotFound)
 }
 
 // RotateSecret gives an endpoint another signing secret, which is told once. Deliveries are signed with the one it had
@@ -229,7 +229,7 @@ func (s *Service) RotateSecretOnce(
 		return errors.Join(tx.SaveRotation(e), s.record(tx, actor, endpointEvent(audit.SecretRotated, e, nil)))
 	})
 	if err != nil {
-		return nil, "", orNotFound(err, webhook.NotFound)
+		return nil, "", store.NotFoundAs(err, webhook.NotFound)
 	}
 	s.onChange(EndpointChange)
 	return e, signingSecret, nil

@@ -15,6 +15,9 @@ import (
 // InsertAccount adds an account with its two balances and its empty logs; ErrExists when the name is taken. The heads
 // of empty logs are sealed, too: so they can be told from logs that were emptied.
 func (t *Tx) InsertAccount(a *access.Account) error {
+	if err := t.checkChain(); err != nil {
+		return err
+	}
 	err := t.db.Insert("accounts (id, name, locale, created_at, audit_head, portal_head)", a.ID, a.Name, string(a.Locale),
 		column.Micros(a.CreatedAt), t.chain.SealHead(&audit.Head{Chain: audit.OfAnAccount, AccountID: a.ID}),
 		t.chain.SealHead(&audit.Head{Chain: audit.OfThePortal, AccountID: a.ID, Hash: audit.PortalSeed}))

@@ -15,12 +15,12 @@ const approvalColumns = `id, kind, account_id, target_id, target_name, deed, req
 
 // InsertApproval stores a request for approval.
 func (t *Tx) InsertApproval(a *access.Approval) error {
-	deed, err := json.Marshal(a.Deed)
+	payload, err := json.Marshal(a.Payload)
 	if err != nil {
 		return err
 	}
 	return t.db.Insert("approvals ("+approvalColumns+")", a.ID, string(a.Kind), column.TextOrNull(a.AccountID), a.TargetID,
-		a.TargetName, string(deed), a.RequestedBy, a.Requester, column.Micros(a.RequestedAt), column.Micros(a.ExpiresAt),
+		a.TargetName, string(payload), a.RequestedBy, a.Requester, column.Micros(a.RequestedAt), column.Micros(a.ExpiresAt),
 		string(a.Status), nil, nil, nil)
 }
 
@@ -35,11 +35,12 @@ func (t *Tx) DecideApproval(
 		string(status), column.TextOrNull(staffID), column.TextOrNull(name), column.Micros(now), id))
 }
 
-// ExpireApprovals ends up to limit open requests whose time is over, and returns them.
+// ExpireApprovals ends up to limit open requests whose time is over, and returns them. One that is decided meanwhile
+// stays so: PostgreSQL asks again whether it is open when it has waited for the decision.
 func (t *Tx) ExpireApprovals(now time.Time, limit int) ([]*access.Approval, error) {
 	return db.Collect(t.Context(), t.db.Queries, scanApproval, `UPDATE approvals SET status = 'expired', decided_at = $1
 		WHERE id IN (SELECT id FROM approvals WHERE status = 'open' AND expires_at <= $1 ORDER BY expires_at LIMIT $2)
-		RETURNING `+approvalColumns, column.Micros(now), limit)
+		AND status = 'open' RETURNING `+approvalColumns, column.Micros(now), limit)
 }
 
 // HasExpiredApprovals reports whether an open request's time is over.
@@ -79,12 +80,12 @@ func (q Queries) CountOpenApprovals(ctx context.Context, staffID string, now tim
 
 func scanApproval(scan db.Scanner) (*access.Approval, error) {
 	a := new(access.Approval)
-	var deed string
-	if err := scan(&a.ID, &a.Kind, column.Text(&a.AccountID), &a.TargetID, &a.TargetName, &deed, &a.RequestedBy,
+	var payload string
+	if err := scan(&a.ID, &a.Kind, column.Text(&a.AccountID), &a.TargetID, &a.TargetName, &payload, &a.RequestedBy,
 		&a.Requester,
 		column.Time(&a.RequestedAt), column.Time(&a.ExpiresAt), &a.Status, column.Text(&a.DecidedBy), column.Text(&a.Decider),
 		column.TimeOrNil(&a.DecidedAt)); err != nil {
 		return nil, err
 	}
-	return a, json.Unmarshal([]byte(deed), &a.Deed)
+	return a, json.Unmarshal([]byte(payload), &a.Payload)
 }

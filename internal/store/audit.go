@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"math"
 	"slices"
 	"time"
@@ -24,9 +25,22 @@ var accountLogs = map[audit.Log]chainedLog{
 
 var staffLog = chainedLog{"staff_actions", "staff_actions_head", "entries", "head", audit.Administration}
 
+// ErrNoChain is returned where a log would be sealed without a key, because SealLogs was not called.
+var ErrNoChain = errors.New("the logs cannot be sealed without a key")
+
+func (t *Tx) checkChain() error {
+	if t.chain.IsZero() {
+		return ErrNoChain
+	}
+	return nil
+}
+
 // seal gives an entry the next number of a log, whose head is in the row with an id, and makes it the newest. hash
 // returns the hash of the entry with the number and that of the one before it.
 func (t *Tx) seal(log chainedLog, id any, accountID string, hash func(number int64, previous string) string) error {
+	if err := t.checkChain(); err != nil {
+		return err
+	}
 	head := audit.Head{Chain: log.chain, AccountID: accountID}
 	var stored string
 	if err := t.db.Row(t.Context(), "UPDATE "+log.heads+" SET "+log.count+" = "+log.count+" + 1 WHERE id = $1 RETURNING "+
@@ -61,7 +75,7 @@ func (t *Tx) appendEvent(to audit.Log, e *audit.Event) error {
 		return err
 	}
 	e.ID, e.Personal = uuid7.New(), audit.NewPersonal()
-	e.At = e.At.UTC().Truncate(time.Microsecond)
+	e.At = RoundTime(e.At)
 	log := accountLogs[to]
 	if err := t.seal(log, e.AccountID, e.AccountID, func(number int64, previous string) string {
 		e.Seq = number
@@ -184,7 +198,7 @@ func (q Queries) AuditBelow(
 	}
 	args := db.Arguments{accountID, seq, low, limit}
 	span, sorted := "seq <= $2 AND seq > $3", "seq DESC"
-	if lead, value := auditLead(&f); lead != "" { // a range of the index that begins with what is looked for
+	if lead, value := takeIndexedField(&f); lead != "" { // a range of the index that begins with what is looked for
 		args.Add(value)
 		span, sorted = "("+lead+", seq) <= ($5, $2) AND ("+lead+", seq) > ($5, $3)", lead+" DESC, seq DESC"
 	}
@@ -193,8 +207,9 @@ func (q Queries) AuditBelow(
 		" WHERE account_id = $1 AND "+span+where+" ORDER BY "+sorted+" LIMIT $4", args...)
 }
 
-// auditLead takes out of the filter what an index of the log begins with: the code, or else the actor.
-func auditLead(f *audit.Filter) (column, value string) {
+// takeIndexedField removes from the filter the field that an index of the log begins with, the code or else the actor,
+// and returns it.
+func takeIndexedField(f *audit.Filter) (column, value string) {
 	switch {
 	case f.Code != "":
 		column, value = "code", string(f.Code)
@@ -231,7 +246,7 @@ func (t *Tx) AppendStaffAction(a *audit.Action) error {
 		return err
 	}
 	a.ID, a.Personal = uuid7.New(), audit.NewPersonal()
-	a.At = a.At.UTC().Truncate(time.Microsecond)
+	a.At = RoundTime(a.At)
 	if err := t.seal(staffLog, 1, "", func(number int64, previous string) string {
 		a.Seq = number
 		a.Hash = t.chain.ActionHash(previous, a, details)

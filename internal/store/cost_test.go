@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/domain/text"
@@ -58,7 +59,7 @@ func newBuyer(t *testing.T, s *store.Store) *buyer {
 			},
 			func() error { return tx.InsertPhotos(stored) },
 			func() error {
-				_, err := tx.Grant(b.tenant.AccountID, access.Live, 1_000_000, "", at)
+				_, err := tx.Grant(b.tenant, 1_000_000, "", at)
 				return err
 			},
 		} {
@@ -201,6 +202,7 @@ func TestRoundTrips(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	s.SealLogs(audit.NewChain([]byte("key")))
 	b := newBuyer(t, s)
 	first := b.creation()
 	if err := s.CreateOrder(t.Context(), "row", first); err != nil {

@@ -215,6 +215,12 @@ func (q Queries) Invitations(
 		AND l.expires_at > $3 ORDER BY l.created_at DESC, l.id DESC`, string(a), accountID, column.Micros(now))
 }
 
+// HasInvitation reports whether there is such an invitation, be it accepted or expired.
+func (q Queries) HasInvitation(ctx context.Context, a access.Audience, accountID, id string) (bool, error) {
+	return q.db.Exists(ctx, `FROM links WHERE id = $1 AND audience = $2 AND COALESCE(account_id, '') = $3
+		AND kind = 'invitation'`, id, string(a), accountID)
+}
+
 func (q Queries) links(ctx context.Context, text string, args ...any) ([]*access.Link, error) {
 	return db.Collect(ctx, q.db, func(scan db.Scanner) (*access.Link, error) {
 		l := new(access.Link)

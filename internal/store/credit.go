@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
@@ -12,20 +13,24 @@ import (
 	"github.com/assayhq/assay/internal/store/uuid7"
 )
 
-// AccountTotals returns the balance of an account in an environment with its counters.
-func (q Queries) AccountTotals(
-	ctx context.Context, accountID string, env access.Environment,
-) (b credit.AccountTotals, err error) {
-	err = q.db.Row(ctx, selectTotals, []any{accountID, string(env)}, &b.Credits, &b.Orders, &b.Entries, &b.LowCredits)
+// AccountTotals returns the balance of a tenant with its counters.
+func (q Queries) AccountTotals(ctx context.Context, tenant access.Tenant) (b credit.AccountTotals, err error) {
+	err = q.db.Row(ctx, selectTotals, []any{tenant.AccountID, string(tenant.Environment)},
+		&b.Credits, &b.Orders, &b.Entries, &b.LowCredits)
 	return b, err
 }
 
 const selectTotals = `SELECT credits, orders, entries, low_credits FROM balances
 	WHERE account_id = $1 AND environment = $2`
 
-// Balance returns the credits of an account in an environment.
-func (q Queries) Balance(ctx context.Context, accountID string, env access.Environment) (int64, error) {
-	return db.Value[int64](ctx, q.db, selectBalance, accountID, string(env))
+// Balance returns the credits of a tenant.
+func (q Queries) Balance(ctx context.Context, tenant access.Tenant) (int64, error) {
+	var credits int64
+	err := q.db.Record(ctx, selectBalance, []any{tenant.AccountID, string(tenant.Environment)}, func(r *db.Record) error {
+		credits = r.Integer(0)
+		return nil
+	})
+	return credits, err
 }
 
 const selectBalance = "SELECT credits FROM balances WHERE account_id = $1 AND environment = $2"
@@ -38,16 +43,14 @@ type Charge struct {
 }
 
 // Grant adds an operator's or developer's change of the balance and returns the balance after it.
-func (t *Tx) Grant(accountID string, env access.Environment, amount int64, note string, at time.Time) (int64, error) {
-	return t.GrantOnce(uuid7.New(), accountID, env, amount, note, at)
+func (t *Tx) Grant(tenant access.Tenant, amount int64, note string, at time.Time) (int64, error) {
+	return t.GrantOnce(uuid7.New(), tenant, amount, note, at)
 }
 
 // GrantOnce is Grant with the id of the entry, or ErrExists where there is one with it.
-func (t *Tx) GrantOnce(
-	id, accountID string, env access.Environment, amount int64, note string, at time.Time,
-) (int64, error) {
+func (t *Tx) GrantOnce(id string, tenant access.Tenant, amount int64, note string, at time.Time) (int64, error) {
 	e := &credit.Entry{
-		ID: id, AccountID: accountID, Environment: env, Kind: credit.Grant, Amount: amount, Note: note, CreatedAt: at,
+		ID: id, Tenant: tenant, Kind: credit.Grant, Amount: amount, Note: note, CreatedAt: at,
 	}
 	err := t.append(e)
 	return e.BalanceAfter, err
@@ -64,16 +67,21 @@ func (t *Tx) RefundOrder(orderID, note string, at time.Time) error {
 	return t.append(e)
 }
 
-// append changes the balance and writes the entry that says why.
+// append changes the balance and writes the entry that says why. Balances have a bound so that sums cannot overflow: it
+// is for what is added to them. A refund gives back what was there, and must not keep an order from its end.
 func (t *Tx) append(e *credit.Entry) error {
+	bound := int64(math.MaxInt64)
+	if e.Kind == credit.Grant && e.Amount > 0 {
+		bound = credit.MaxCredits
+	}
 	var tenant int64
 	err := t.db.Row(t.Context(), `UPDATE balances SET credits = credits + $1, entries = entries + 1
 		WHERE account_id = $2 AND environment = $3 AND credits + $1 >= 0 AND credits + $1 <= $4
 		RETURNING credits, entries, tenant`,
-		[]any{e.Amount, e.AccountID, string(e.Environment), int64(credit.MaxCredits)}, &e.BalanceAfter, &e.Seq,
+		[]any{e.Amount, e.AccountID, string(e.Environment), bound}, &e.BalanceAfter, &e.Seq,
 		&tenant)
 	if errors.Is(err, ErrNotFound) {
-		available, err := t.Balance(t.Context(), e.AccountID, e.Environment)
+		available, err := t.Balance(t.Context(), e.Tenant)
 		if err != nil {
 			return err
 		}
@@ -95,31 +103,31 @@ func ledgerRow(e *credit.Entry, tenant int64) []any {
 	}
 }
 
-// HasEntry reports whether there is a ledger entry with the id.
-func (q Queries) HasEntry(ctx context.Context, id string) (bool, error) {
-	return q.db.Exists(ctx, "FROM ledger_entries WHERE id = $1", id)
+// Entry returns the tenant, the kind and the amount of the ledger entry with an id, or ErrNotFound.
+func (q Queries) Entry(ctx context.Context, id string) (e credit.Entry, err error) {
+	err = q.db.Row(ctx, "SELECT id, account_id, environment, kind, amount FROM ledger_entries WHERE id = $1", []any{id},
+		&e.ID, &e.AccountID, &e.Environment, &e.Kind, &e.Amount)
+	return e, err
 }
 
-// LedgerPage returns entries newest first, and the totals of the account: page p of size limit is a range of the dense
+// LedgerPage returns entries newest first, and the totals of the tenant: page p of size limit is a range of the dense
 // sequence, so that every page costs the same.
 func (q Queries) LedgerPage(
-	ctx context.Context, accountID string, env access.Environment, page, limit int,
+	ctx context.Context, tenant access.Tenant, page, limit int,
 ) ([]*credit.Entry, credit.AccountTotals, error) {
-	totals, err := q.AccountTotals(ctx, accountID, env)
+	totals, err := q.AccountTotals(ctx, tenant)
 	if err != nil {
 		return nil, totals, err
 	}
 	high, low := seqRange(totals.Entries, page, limit)
-	entries, err := q.LedgerBelow(ctx, accountID, env, high, int(high-low))
+	entries, err := q.LedgerBelow(ctx, tenant, high, int(high-low))
 	return entries, totals, err
 }
 
-// LedgerBelow returns up to limit entries of an account and environment whose sequence number is not above seq, newest
-// first: with dense numbers that is one range.
-func (q Queries) LedgerBelow(
-	ctx context.Context, accountID string, env access.Environment, seq int64, limit int,
-) ([]*credit.Entry, error) {
-	return q.ledger(ctx, "l.seq <= $3 AND l.seq > $4 ORDER BY l.seq DESC", accountID, env, seq, seq-int64(limit))
+// LedgerBelow returns up to limit entries of a tenant whose sequence number is not above seq, newest first: with dense
+// numbers that is one range.
+func (q Queries) LedgerBelow(ctx context.Context, tenant access.Tenant, seq int64, limit int) ([]*credit.Entry, error) {
+	return q.ledger(ctx, "l.seq <= $3 AND l.seq > $4 ORDER BY l.seq DESC", tenant, seq, seq-int64(limit))
 }
 
 // seqRange returns the page as the half-open range (low, high] of a dense sequence that ends with total.
@@ -132,33 +140,32 @@ func seqRange(total int64, page, limit int) (high, low int64) {
 }
 
 // BalanceForUpdate returns a balance that the transaction is about to change.
-func (t *Tx) BalanceForUpdate(accountID string, env access.Environment) (int64, error) {
-	return db.Value[int64](t.Context(), t.db.Queries, selectBalance+t.db.Dialect.ForUpdate, accountID, string(env))
+func (t *Tx) BalanceForUpdate(tenant access.Tenant) (int64, error) {
+	return db.Value[int64](t.Context(), t.db.Queries, selectBalance+t.db.Dialect.ForUpdate,
+		tenant.AccountID, string(tenant.Environment))
 }
 
-// SetLowCredits replaces the credits below which the owners of an account want to be told.
-func (t *Tx) SetLowCredits(accountID string, env access.Environment, below int64) error {
+// SetLowCredits replaces the credits of a tenant below which the owners want to be told.
+func (t *Tx) SetLowCredits(tenant access.Tenant, below int64) error {
 	return t.db.One("UPDATE balances SET low_credits = $1 WHERE account_id = $2 AND environment = $3",
-		below, accountID, string(env))
+		below, tenant.AccountID, string(tenant.Environment))
 }
 
-// LedgerChanges returns up to limit grants and refunds of an account and environment whose sequence number is below
-// before, newest first. They are few among the charges and have an index of their own.
+// LedgerChanges returns up to limit grants and refunds of a tenant whose sequence number is below before, newest first.
+// They are few among the charges and have an index of their own.
 func (q Queries) LedgerChanges(
-	ctx context.Context, accountID string, env access.Environment, before int64, limit int,
+	ctx context.Context, tenant access.Tenant, before int64, limit int,
 ) ([]*credit.Entry, error) {
 	const changes = "l.kind <> 'charge' AND l.seq < $3 ORDER BY l.seq DESC LIMIT $4"
-	return q.ledger(ctx, changes, accountID, env, before, int64(limit))
+	return q.ledger(ctx, changes, tenant, before, int64(limit))
 }
 
-func (q Queries) ledger(
-	ctx context.Context, where, accountID string, env access.Environment, args ...any,
-) ([]*credit.Entry, error) {
+func (q Queries) ledger(ctx context.Context, where string, tenant access.Tenant, args ...any) ([]*credit.Entry, error) {
 	return db.Collect(ctx, q.db, func(scan db.Scanner) (*credit.Entry, error) {
-		e := &credit.Entry{AccountID: accountID, Environment: env}
+		e := &credit.Entry{Tenant: tenant}
 		return e, scan(&e.ID, &e.Seq, &e.Kind, &e.Amount, &e.BalanceAfter, column.Text(&e.OrderID),
 			column.Text(&e.ChargeID), &e.Note, column.Time(&e.CreatedAt), column.Text(&e.OrderNumber))
 	}, `SELECT l.id, l.seq, l.kind, l.amount, l.balance_after, l.order_id, l.charge_id, l.note, l.created_at, o.number
 		FROM ledger_entries l LEFT JOIN orders o ON o.id = l.order_id
-		WHERE l.`+ofTenant+" AND "+where, append([]any{accountID, string(env)}, args...)...)
+		WHERE l.`+ofTenant+" AND "+where, append([]any{tenant.AccountID, string(tenant.Environment)}, args...)...)
 }

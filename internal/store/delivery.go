@@ -3,11 +3,9 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
-	"strings"
+	"slices"
 	"time"
 
-	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store/column"
 	"github.com/assayhq/assay/internal/store/db"
@@ -27,32 +25,36 @@ func (t *Tx) InsertDelivery(d *webhook.Delivery, e *webhook.Endpoint) error {
 	return t.enqueue(d.ID, e.ID, 0, due)
 }
 
-// DropPendingDeliveriesOfKey removes what is still to be sent to the endpoints of an API key.
-func (t *Tx) DropPendingDeliveriesOfKey(keyID string) error {
-	ids, err := db.Column[string](t.Context(), t.db.Queries, "SELECT id FROM webhook_endpoints WHERE api_key_id = $1",
-		keyID)
-	for _, id := range ids {
-		if err != nil {
-			break
+// DropPendingDeliveries removes up to limit of the deliveries to an endpoint that are still to be sent, and returns how
+// many. Only those that it has read go: one that is queued meanwhile is found the next time. Tables are written in the
+// order in which an event, an erasure and the end of a partition take them.
+func (t *Tx) DropPendingDeliveries(endpointID string, limit int) (int, error) {
+	var first, last int64 // due
+	ids, err := db.Collect(t.Context(), t.db.Queries, func(scan db.Scanner) (id string, err error) {
+		var due int64
+		if err = scan(&due, &id); first == 0 {
+			first = due
 		}
-		err = t.DropPendingDeliveries(id)
+		last = due
+		return id, err
+	}, `SELECT due_at, delivery_id FROM delivery_queue WHERE endpoint_id = $1
+		ORDER BY endpoint_id, due_at, delivery_id LIMIT $2`, endpointID, limit)
+	if err != nil {
+		return 0, err
 	}
-	return err
-}
-
-// DropPendingDeliveries removes what is still to be sent to an endpoint.
-func (t *Tx) DropPendingDeliveries(endpointID string) error {
-	for _, text := range []string{
-		`DELETE FROM delivery_attempts WHERE delivery_id IN (SELECT delivery_id FROM delivery_queue
-				WHERE endpoint_id = $1 AND attempts > 0)`,
-		"DELETE FROM deliveries WHERE id IN (SELECT delivery_id FROM delivery_queue WHERE endpoint_id = $1)",
-		"DELETE FROM delivery_queue WHERE endpoint_id = $1",
-	} {
-		if _, err := t.db.Exec(text, endpointID); err != nil {
-			return err
-		}
+	slices.Sort(ids)
+	var commands []db.Command
+	for some := range db.Batches(ids) {
+		list, args := db.List(1, len(some)), db.Anys(some)
+		commands = append(commands,
+			db.Command{Text: "DELETE FROM deliveries WHERE id IN " + list, Args: args},
+			db.Command{
+				Text: "DELETE FROM delivery_queue WHERE endpoint_id = $1 AND due_at >= $2 AND due_at <= $3 AND delivery_id IN " +
+					db.List(4, len(some)), Args: append([]any{endpointID, first, last}, args...),
+			},
+			db.Command{Text: "DELETE FROM delivery_attempts WHERE delivery_id IN " + list, Args: args})
 	}
-	return nil
+	return len(ids), t.db.Batch(commands, false)
 }
 
 const deliveryColumns = `d.id, d.endpoint_id, d.account_id, d.environment, d.order_id, d.event, d.created_at,
@@ -63,37 +65,17 @@ const deliveryTables = ` FROM deliveries d LEFT JOIN delivery_attempts a ON a.de
 	AND a.number = (SELECT MAX(m.number) FROM delivery_attempts m
 	WHERE m.delivery_id = d.id) LEFT JOIN webhook_endpoints e ON e.id = d.endpoint_id`
 
-// Deliveries returns up to limit deliveries, newest first, without their bodies.
-func (q Queries) Deliveries(ctx context.Context, f webhook.DeliveryFilter, limit int) ([]*webhook.Delivery, error) {
-	args := db.Arguments{limit}
-	where := args.Equal("d.account_id", f.AccountID) + args.Equal("d.environment", string(f.Environment)) +
-		args.Equal("d.endpoint_id", f.EndpointID) + args.Equal("d.order_id", f.OrderID)
-	if f.Before != "" {
-		where += " AND d.id < " + args.Add(f.Before)
-	}
-	switch f.Status {
-	case webhook.Pending:
-		where += " AND d.id IN (SELECT delivery_id FROM delivery_queue)"
-	case webhook.Failed:
-		where += " AND d.id IN (SELECT delivery_id FROM delivery_attempts WHERE ended = 'failed')"
-	case webhook.Delivered:
-		where += " AND a.ended = 'delivered'"
-	}
-	if where != "" {
-		where = " WHERE" + strings.TrimPrefix(where, " AND")
-	}
-	return db.Collect(ctx, q.db, func(scan db.Scanner) (*webhook.Delivery, error) {
-		d := new(webhook.Delivery)
-		return d, scanDelivery(d, scan)
-	}, "SELECT "+deliveryColumns+deliveryTables+where+" ORDER BY d.id DESC LIMIT $1", args...)
-}
+// shownDelivery keeps back those that are never sent, because their endpoint is deleted or its key revoked: the sender
+// is about to drop them.
+const shownDelivery = ` (a.ended <> '' OR EXISTS (SELECT 1 FROM api_keys k
+	WHERE k.id = e.api_key_id AND k.revoked_at IS NULL))`
 
 // Delivery returns a delivery with its body.
 func (q Queries) Delivery(ctx context.Context, id string) (*webhook.Delivery, error) {
 	return db.First(db.Collect(ctx, q.db, func(scan db.Scanner) (*webhook.Delivery, error) {
 		d := new(webhook.Delivery)
 		return d, scanDelivery(d, scan, &d.Body)
-	}, "SELECT "+deliveryColumns+", d.body"+deliveryTables+" WHERE d.id = $1", id))
+	}, "SELECT "+deliveryColumns+", d.body"+deliveryTables+" WHERE d.id = $1 AND"+shownDelivery, id))
 }
 
 func scanDelivery(d *webhook.Delivery, scan db.Scanner, more ...any) error {
@@ -117,18 +99,6 @@ func scanDelivery(d *webhook.Delivery, scan db.Scanner, more ...any) error {
 	return err
 }
 
-// FailedDeliveries returns up to limit deliveries that failed at the time or later, oldest first, from those that the
-// filter chooses; its Status and Before are not looked at. after is the id of the last one of the previous call.
-func (q Queries) FailedDeliveries(
-	ctx context.Context, f webhook.DeliveryFilter, since time.Time, after string, limit int,
-) ([]string, error) {
-	return db.Column[string](ctx, q.db, `SELECT a.delivery_id FROM delivery_attempts a
-		JOIN deliveries d ON d.id = a.delivery_id WHERE a.ended = 'failed' AND a.at >= $1 AND a.delivery_id > $2
-		AND ($3 = '' OR d.account_id = $3) AND ($4 = '' OR d.environment = $4) AND ($5 = '' OR d.endpoint_id = $5)
-		AND ($6 = '' OR d.order_id = $6) ORDER BY a.delivery_id LIMIT $7`,
-		column.Micros(since), after, f.AccountID, string(f.Environment), f.EndpointID, f.OrderID, limit)
-}
-
 // Redeliver makes a delivery that has ended pending again, due at once and with all attempts before it. It returns
 // ErrNotFound when there is no such delivery, when it is pending, or when its endpoint gets nothing any more.
 func (t *Tx) Redeliver(id string, now time.Time) error {
@@ -139,32 +109,13 @@ func (t *Tx) Redeliver(id string, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	attempts, err := db.Value[int](t.Context(), t.db.Queries, `UPDATE delivery_attempts SET ended = '', next_at = $2
-		WHERE delivery_id = $1 AND ended <> '' RETURNING number`, id, column.Micros(now))
+	attempts, err := db.Value[int](t.Context(), t.db.Queries, `UPDATE delivery_attempts SET ended = '', next_at = $2,
+		failed_tenant = NULL, failed_endpoint = NULL WHERE delivery_id = $1 AND ended <> '' RETURNING number`,
+		id, column.Micros(now))
 	if err != nil {
 		return err
 	}
 	return t.enqueue(id, endpointID, attempts, now)
-}
-
-// PendingDeliveries counts the deliveries that are on their way to the endpoints of an account in an environment, as
-// far as limit, and tells when the oldest of them was made; the time is zero when there is none.
-func (q Queries) PendingDeliveries(
-	ctx context.Context, accountID string, env access.Environment, limit int,
-) (n int, oldest time.Time, err error) {
-	var first string // ids are in the order of time
-	if err := q.db.Row(ctx, `SELECT COUNT(*), COALESCE(MIN(delivery_id), '') FROM (SELECT delivery_id
-		FROM delivery_queue WHERE endpoint_id IN (
-		SELECT id FROM webhook_endpoints WHERE account_id = $1 AND environment = $2) LIMIT $3) AS found`,
-		[]any{accountID, string(env), limit}, &n, &first); err != nil || n == 0 {
-		return n, time.Time{}, err
-	}
-	var created int64
-	err = q.db.Row(ctx, "SELECT created_at FROM deliveries WHERE id = $1", []any{first}, &created)
-	if errors.Is(err, ErrNotFound) { // it has ended and gone meanwhile
-		return n, time.Time{}, nil
-	}
-	return n, column.TimeOf(created), err
 }
 
 // Attempts returns the attempts on a delivery that are still kept, in their order.

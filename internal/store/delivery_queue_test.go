@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -265,10 +266,13 @@ func TestReceiving(t *testing.T) {
 		d, later := q.due(e, store.Place{}, noon, 1)[0], noon.Add(time.Minute)
 		q.record(result(e, d, 500, &later, noon))
 		q.outbox.Update(func(tx *store.Tx) error { return tx.DeleteEndpoint(q.outbox.Key.ID, e.ID, time.Now()) })
-		q.record(result(e, d, 200, nil, noon)) // harmless, though the delivery is gone
 		if _, err := q.store.Delivery(q.Context(), first[0].ID); !errors.Is(err, store.ErrNotFound) {
 			q.Errorf("a pending delivery of a deleted endpoint: %v", err)
 		}
+		if n := q.drop(e, 1) + 10*q.drop(e, 10) + 100*q.drop(e, 10); n != 11 {
+			q.Errorf("dropped: %d", n)
+		}
+		q.record(result(e, d, 200, nil, noon)) // harmless, though the delivery is gone
 		if attempts, err := q.store.Attempts(q.Context(), d.ID); len(attempts) != 0 || err != nil {
 			q.Errorf("attempts of a deleted endpoint: %v, %v", attempts, err)
 		}
@@ -277,12 +281,122 @@ func TestReceiving(t *testing.T) {
 		}
 		q.outbox.Update(func(tx *store.Tx) error {
 			_, err := tx.RevokeKey(q.outbox.Key.ID, noon)
-			return errors.Join(err, tx.DropPendingDeliveriesOfKey(q.outbox.Key.ID))
+			return err
 		})
-		if got := receiving(); len(got) != 0 || len(q.heads()) != 0 {
-			q.Errorf("receiving with a revoked key: %v, heads %v", got, q.heads())
+		if got := receiving(); len(got) != 0 {
+			q.Errorf("receiving with a revoked key: %v", got)
 		}
 	})
+}
+
+// drop drops up to limit pending deliveries to an endpoint and returns how many.
+func (q *queueTest) drop(e *webhook.Endpoint, limit int) (n int) {
+	q.Helper()
+	q.outbox.Update(func(tx *store.Tx) (err error) {
+		n, err = tx.DropPendingDeliveries(e.ID, limit)
+		return err
+	})
+	return n
+}
+
+// TestDropPendingDeliveries has many deliveries to an endpoint that is deleted, or whose key is revoked, go in batches.
+// They are not shown meanwhile; those that have ended are.
+func TestDropPendingDeliveries(t *testing.T) {
+	for name, end := range map[string]func(tx *store.Tx, e *webhook.Endpoint) error{
+		"DeletedEndpoint": func(tx *store.Tx, e *webhook.Endpoint) error { return tx.DeleteEndpoint(e.APIKeyID, e.ID, noon) },
+		"RevokedKey": func(tx *store.Tx, e *webhook.Endpoint) error {
+			_, err := tx.RevokeKey(e.APIKeyID, noon)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachQueue(t, 1, func(q *queueTest) {
+				e, later := q.endpoints[0], noon.Add(time.Minute)
+				all := q.queue(70, noon)
+				q.lease(sender, noon, noon.Add(time.Hour))
+				due := q.due(e, store.Place{}, noon, 2)
+				q.record(result(e, due[0], 200, nil, noon), result(e, due[1], 500, &later, noon))
+				shown := func(f webhook.DeliveryFilter) int {
+					found, err := q.store.Deliveries(q.Context(), f, 100)
+					must.NoError(q, err)
+					return len(found)
+				}
+				pending := func() int {
+					n, _, err := q.store.PendingDeliveries(q.Context(), e.Tenant, 100)
+					must.NoError(q, err)
+					return n
+				}
+				if n := shown(webhook.DeliveryFilter{}); n != 70 || pending() != 69 {
+					q.Fatalf("%d deliveries, %d pending", n, pending())
+				}
+				q.outbox.Update(func(tx *store.Tx) error { return end(tx, e) })
+				check := func() {
+					q.Helper()
+					if n := shown(webhook.DeliveryFilter{Status: webhook.Pending}); n != 0 || pending() != 0 {
+						q.Errorf("%d pending deliveries are shown, %d counted", n, pending())
+					}
+					if n := shown(webhook.DeliveryFilter{}); n != 1 {
+						q.Errorf("%d deliveries are shown, want the one that was delivered", n)
+					}
+					if _, err := q.store.Delivery(q.Context(), all[69].ID); !errors.Is(err, store.ErrNotFound) {
+						q.Errorf("a delivery that is never sent: %v", err)
+					}
+				}
+				check()
+				for _, want := range []int{50, 19, 0} {
+					if n := q.drop(e, 50); n != want {
+						q.Errorf("%d deliveries dropped, want %d", n, want)
+					}
+					check()
+				}
+				if attempts, err := q.store.Attempts(q.Context(), due[1].ID); len(attempts) != 0 || err != nil {
+					q.Errorf("attempts of a dropped delivery: %v, %v", attempts, err)
+				}
+				if len(q.heads()) != 0 {
+					q.Errorf("heads: %v", q.heads())
+				}
+			})
+		})
+	}
+}
+
+// TestDropPendingDeliveries_Meanwhile has a delivery be queued while others are dropped: it is dropped with the next
+// ones, and none stays that nobody sends.
+func TestDropPendingDeliveries_Meanwhile(t *testing.T) {
+	target := pgtest.Database(t)
+	o := outbox.NewTest(t, storetest.Open(t, target))
+	e := o.Endpoint("https://example.com/hook", nil)
+	first := o.Queue([]*webhook.Endpoint{e}, 3, noon)[0]
+	locked, release := make(chan struct{}), make(chan struct{})
+	var holder, dropper sync.WaitGroup
+	holder.Go(func() {
+		_ = o.Store.Update(t.Context(), func(tx *store.Tx) error {
+			err := tx.Redeliver(first.ID, noon) // locks the delivery, which cannot be sent again because it is pending
+			close(locked)
+			<-release
+			return err
+		})
+	})
+	<-locked
+	drop := func() (n int) {
+		o.Update(func(tx *store.Tx) (err error) {
+			n, err = tx.DropPendingDeliveries(e.ID, 100)
+			return err
+		})
+		return n
+	}
+	dropper.Go(func() { drop() })
+	rawsql.AwaitLock(t, target, 1)
+	o.Queue([]*webhook.Endpoint{e}, 1, noon)
+	close(release)
+	holder.Wait()
+	dropper.Wait()
+	if n := drop(); n != 1 {
+		t.Errorf("%d deliveries were queued meanwhile, want 1", n)
+	}
+	if n := rawsql.Rows(t, target, "SELECT COUNT(*) FROM deliveries")[0][0]; n != "0" {
+		t.Errorf("%s deliveries are left", n)
+	}
 }
 
 func TestSenderSeen(t *testing.T) {

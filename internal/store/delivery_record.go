@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -115,8 +116,8 @@ func (t *Tx) recordStanding(r *AttemptResult) (standing bool, err error) {
 	return true, err
 }
 
-// all checks that a statement has changed n rows.
-func all(n int) func(int64) error {
+// expectChanged checks that a statement has changed n rows.
+func expectChanged(n int) func(int64) error {
 	return func(changed int64) error {
 		if changed != int64(n) {
 			return errMoved
@@ -125,13 +126,13 @@ func all(n int) func(int64) error {
 	}
 }
 
-// postpone lets a delivery stand further back in the queue, after an attempt that failed.
+// postpone moves a delivery back in the queue after an attempt that failed.
 func postpone(r *AttemptResult) db.Command {
 	return db.Command{
 		Text: `UPDATE delivery_queue SET failures = failures + 1, attempts = attempts + 1, due_at = $1
 			WHERE endpoint_id = $2 AND due_at = $3 AND delivery_id = $4`,
 		Args:    []any{column.Micros(*r.Next), r.EndpointID, column.Micros(r.DueAt), r.DeliveryID},
-		Changed: all(1),
+		Changed: expectChanged(1),
 	}
 }
 
@@ -145,7 +146,7 @@ func (t *Tx) leaveQueue(ended []*AttemptResult) (commands []db.Command) {
 		for _, r := range batch {
 			args = append(args, r.EndpointID, column.Micros(r.DueAt), r.DeliveryID)
 		}
-		commands = append(commands, db.Command{Text: leaveText(len(batch)), Args: args, Changed: all(len(batch))})
+		commands = append(commands, db.Command{Text: leaveText(len(batch)), Args: args, Changed: expectChanged(len(batch))})
 	}
 	return commands
 }
@@ -168,18 +169,21 @@ func leaveInArrays(ended []*AttemptResult) []db.Command {
 	for i, r := range ended {
 		endpoints[i], due[i], ids[i] = r.EndpointID, column.Micros(r.DueAt), r.DeliveryID
 	}
-	return []db.Command{{Text: leaveArrays, Args: []any{endpoints, due, ids}, Changed: all(n)}}
+	return []db.Command{{Text: leaveArrays, Args: []any{endpoints, due, ids}, Changed: expectChanged(n)}}
 }
 
 const attemptColumns = "delivery_id, number, at, duration, http_status, failure, answer"
 
 // insertAttempts adds attempts to the log. Most are plain: acknowledged with an empty answer.
 func (t *Tx) insertAttempts(attempts []*AttemptResult) (commands []db.Command) {
-	var plain, others []*AttemptResult
+	var plain, failed, others []*AttemptResult
 	for _, r := range attempts {
-		if r.Acknowledged() && r.Answer == "" {
+		switch {
+		case r.Acknowledged() && r.Answer == "":
 			plain = append(plain, r)
-		} else {
+		case r.Next == nil && !r.Acknowledged():
+			failed = append(failed, r)
+		default:
 			others = append(others, r)
 		}
 	}
@@ -188,16 +192,17 @@ func (t *Tx) insertAttempts(attempts []*AttemptResult) (commands []db.Command) {
 	} else {
 		commands = insertPlain(plain)
 	}
-	for batch := range db.Batches(others) {
+	return append(append(commands, insertOthers(others)...), insertFailed(failed)...)
+}
+
+// insertOthers adds attempts that are to be repeated, or were acknowledged with an answer.
+func insertOthers(attempts []*AttemptResult) (commands []db.Command) {
+	for batch := range db.Batches(attempts) {
 		args := make([]any, 0, 11*len(batch))
 		for _, r := range batch {
 			ended := ""
-			switch {
-			case r.Next != nil:
-			case r.Acknowledged():
+			if r.Next == nil {
 				ended = string(webhook.Delivered)
-			default:
-				ended = string(webhook.Failed)
 			}
 			args = append(args, r.DeliveryID, r.Number, column.Micros(r.At), r.Duration.Microseconds(), r.HTTPStatus,
 				string(r.Failure), r.Answer, r.Headers, ended, column.MicrosOrNull(r.Next), 1)
@@ -210,6 +215,33 @@ func (t *Tx) insertAttempts(attempts []*AttemptResult) (commands []db.Command) {
 	}
 	return commands
 }
+
+const failedColumns = 9 // in which attempts differ with which deliveries have failed
+
+// insertFailed adds the last attempts on deliveries that have failed, under their tenants and endpoints.
+func insertFailed(attempts []*AttemptResult) (commands []db.Command) {
+	for batch := range db.Batches(attempts) {
+		args := make([]any, 0, failedColumns*len(batch))
+		for _, r := range batch {
+			args = append(args, r.DeliveryID, r.Number, column.Micros(r.At), r.Duration.Microseconds(), r.HTTPStatus,
+				string(r.Failure), r.Answer, r.Headers, r.EndpointID)
+		}
+		commands = append(commands, db.Command{Text: failedText(len(batch)), Args: args})
+	}
+	return commands
+}
+
+var failedText = db.ByLength(func(n int) string {
+	rows := make([]string, n)
+	for i := range rows {
+		first := failedColumns*i + 1
+		rows[i] = strings.TrimSuffix(db.List(first, failedColumns), ")") + `, 'failed', 1, (SELECT b.tenant FROM deliveries d
+			JOIN balances b ON b.account_id = d.account_id AND b.environment = d.environment
+			WHERE d.id = $` + strconv.Itoa(first) + "))"
+	}
+	return "INSERT INTO delivery_attempts (" + attemptColumns + `, headers, failed_endpoint, ended, kept, failed_tenant)
+		VALUES ` + strings.Join(rows, ", ")
+})
 
 const (
 	plainColumns = 5 // in which plain attempts differ

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/db"
 )
@@ -35,6 +36,7 @@ func TestDiskFull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.SealLogs(audit.NewChain([]byte("key")))
 	_, ids := insertOrders(t, s, "acme", strings.Split(strings.Repeat("x,", 20), ",")...)
 	fill()
 	for i := 0; err == nil && i < len(ids); i++ { // until the log has no room

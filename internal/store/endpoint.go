@@ -34,12 +34,11 @@ func (q Queries) Endpoints(ctx context.Context, keyID string) ([]*webhook.Endpoi
 		WHERE api_key_id = $1 ORDER BY created_at DESC, id DESC`, keyID)
 }
 
-// EndpointsOf returns the endpoints of an account in an environment, newest first.
-func (q Queries) EndpointsOf(
-	ctx context.Context, accountID string, env access.Environment,
-) ([]*webhook.Endpoint, error) {
+// EndpointsOf returns the endpoints of a tenant, newest first.
+func (q Queries) EndpointsOf(ctx context.Context, tenant access.Tenant) ([]*webhook.Endpoint, error) {
 	return q.endpoints(ctx, "SELECT "+endpointColumns+` FROM webhook_endpoints
-		WHERE account_id = $1 AND environment = $2 ORDER BY created_at DESC, id DESC`, accountID, string(env))
+		WHERE account_id = $1 AND environment = $2 ORDER BY created_at DESC, id DESC`,
+		tenant.AccountID, string(tenant.Environment))
 }
 
 // ReceivingEndpoints returns the endpoints of an API key that get events: all, unless the key is revoked.
@@ -74,17 +73,15 @@ func (q Queries) endpoints(ctx context.Context, text string, args ...any) ([]*we
 	}, text, args...)
 }
 
-// DeleteEndpoint removes an endpoint of an API key together with its pending deliveries, or returns ErrNotFound.
+// DeleteEndpoint removes an endpoint of an API key, or returns ErrNotFound. Its pending deliveries, which may be many,
+// are not sent any more, and dropped by the sender.
 func (t *Tx) DeleteEndpoint(keyID, id string, now time.Time) error {
 	if err := t.db.One(`INSERT INTO deleted_endpoints (id, account_id, environment, deleted_at)
 		SELECT id, account_id, environment, CAST($3 AS BIGINT) FROM webhook_endpoints WHERE id = $1 AND api_key_id = $2`,
 		id, keyID, column.Micros(now)); err != nil {
 		return err
 	}
-	if err := t.db.One("DELETE FROM webhook_endpoints WHERE id = $1 AND api_key_id = $2", id, keyID); err != nil {
-		return err
-	}
-	return t.DropPendingDeliveries(id)
+	return t.db.One("DELETE FROM webhook_endpoints WHERE id = $1 AND api_key_id = $2", id, keyID)
 }
 
 // LockEndpoint keeps others from changing an endpoint until the transaction ends, and returns it.

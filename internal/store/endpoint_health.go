@@ -77,10 +77,10 @@ const (
 			THEN excluded.failing_since ELSE COALESCE(endpoint_hours.failing_since, excluded.failing_since) END`
 )
 
-// EndpointHealth returns how the attempts on the endpoints of an account went in the last 24 hours and 7 days, in whole
+// EndpointHealth returns how the attempts on the endpoints of a tenant went in the last 24 hours and 7 days, in whole
 // hours, as far as there were any.
 func (q Queries) EndpointHealth(
-	ctx context.Context, accountID string, env access.Environment, now time.Time,
+	ctx context.Context, tenant access.Tenant, now time.Time,
 ) ([]webhook.EndpointHealth, error) {
 	hour := column.Micros(now)/microsPerHour + 1
 	return db.Collect(ctx, q.db, func(scan db.Scanner) (h webhook.EndpointHealth, err error) {
@@ -96,7 +96,7 @@ func (q Queries) EndpointHealth(
 		FROM (SELECT id FROM webhook_endpoints WHERE account_id = $1 AND environment = $2
 			UNION ALL SELECT id FROM deleted_endpoints WHERE account_id = $1 AND environment = $2) AS e
 		JOIN endpoint_hours h ON h.endpoint_id = e.id WHERE h.hour >= $3 GROUP BY e.id`,
-		accountID, string(env), hour-7*24, hour-24)
+		tenant.AccountID, string(tenant.Environment), hour-7*24, hour-24)
 }
 
 // EndpointHours returns how the attempts on an endpoint went in each hour since a time in which there were any.
@@ -173,8 +173,9 @@ func (q Queries) FailingEndpoints(
 		column.Micros(failedBy), column.Micros(notBefore)/microsPerHour, limit)
 }
 
-// TellFailing notes that the owners of an endpoint are told that it fails, and reports whether nobody else has.
-func (t *Tx) TellFailing(id string, now time.Time) (bool, error) {
+// MarkFailingNotified notes that the owners of an endpoint are notified that it fails, and reports whether that had not
+// been noted before.
+func (t *Tx) MarkFailingNotified(id string, now time.Time) (bool, error) {
 	return t.changed("UPDATE webhook_endpoints SET failing_told_at = $1 WHERE id = $2 AND failing_told_at IS NULL",
 		column.Micros(now), id)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -16,10 +17,16 @@ import (
 // ErasePhotos marks photos as erased and forgets what their files were called. It returns those that were not erased
 // before: their files are deleted after the transaction.
 func (t *Tx) ErasePhotos(names []string, at time.Time) (erased []photo.Stored, err error) {
+	return t.erasePhotos(names, math.MaxInt64, at)
+}
+
+// erasePhotos erases those of the photos whose youngest order is from before a time, in microseconds.
+func (t *Tx) erasePhotos(names []string, before int64, at time.Time) (erased []photo.Stored, err error) {
 	err = db.InBatches(names, func(names []string) error {
 		some, err := db.Collect(t.Context(), t.db.Queries, scanErased, `UPDATE photos SET erased_at = $1, original_name = ''
-			WHERE erased_at IS NULL AND name IN `+db.List(2, len(names))+" RETURNING name, account_id, environment, bytes",
-			append([]any{column.Micros(at)}, db.Anys(names)...)...)
+			WHERE erased_at IS NULL AND (reused_at IS NULL OR reused_at < $2) AND name IN `+db.List(3, len(names))+
+			" RETURNING name, account_id, environment, bytes",
+			append([]any{column.Micros(at), before}, db.Anys(names)...)...)
 		erased = append(erased, some...)
 		return err
 	})
@@ -35,6 +42,21 @@ func (t *Tx) ErasePhotos(names []string, at time.Time) (erased []photo.Stored, e
 // have: their errors are returned by the orders' ids. The photos are locked before it is asked what open orders have:
 // an order that takes one is seen, or does not get it any more.
 func (t *Tx) ErasePhotosOf(ids []string, at time.Time) (gone []photo.Stored, unreadable map[string]error, err error) {
+	return t.erasePhotosOf(ids, math.MaxInt64, at)
+}
+
+// EraseOldPhotosOf is ErasePhotosOf for orders whose age is counted from before a time: a photo stays that a younger
+// order has as well. It goes when it is called with the youngest. What is noted of that may be older than the order by
+// ReuseNoted: callers come so much later.
+func (t *Tx) EraseOldPhotosOf(
+	ids []string, before, at time.Time,
+) (gone []photo.Stored, unreadable map[string]error, err error) {
+	return t.erasePhotosOf(ids, column.Micros(before), at)
+}
+
+func (t *Tx) erasePhotosOf(
+	ids []string, before int64, at time.Time,
+) (gone []photo.Stored, unreadable map[string]error, err error) {
 	ofOrders, unreadable, err := t.photosOfOrders(ids)
 	if err != nil {
 		return nil, nil, err
@@ -66,7 +88,7 @@ func (t *Tx) ErasePhotosOf(ids []string, at time.Time) (gone []photo.Stored, unr
 			names = append(names, name)
 		}
 	}
-	erased, err := t.ErasePhotos(names, at)
+	erased, err := t.erasePhotos(names, before, at)
 	return append(erased, gone...), unreadable, err
 }
 
@@ -126,7 +148,7 @@ func (t *Tx) lockPhotos(ofOrders map[string][]string) (map[string]photo.Stored, 
 			return nil, err
 		}
 	}
-	return t.photos(t.Context(), names)
+	return t.PhotosNamed(t.Context(), names)
 }
 
 // openPhotos is what the Live orders have that have not ended.

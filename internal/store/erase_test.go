@@ -2,8 +2,11 @@ package store_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
@@ -20,6 +23,20 @@ func (b *buyer) buy(t *testing.T, n int) (ids []string) {
 		ids = append(ids, c.Order.ID)
 	}
 	return ids
+}
+
+// TestErasePlans checks that an order is erased without reading all events of its key, or all idempotency keys.
+func TestErasePlans(t *testing.T) {
+	plans, err := storetest.Open(t, storetest.SQLite(t)).ErasePlans(t.Context())
+	must.NoError(t, err)
+	for name, want := range map[string]string{
+		"events": "events USING INDEX events_by_age (created_at=?)",
+		"keys":   "idempotency_keys USING INDEX idempotency_keys_by_age (created_at=?)",
+	} {
+		if !strings.Contains(plans[name], want) {
+			t.Errorf("%s: %s; want %s", name, plans[name], want)
+		}
+	}
 }
 
 // TestErasePhotosOf_Statements bounds what it takes to erase the photos of orders: no statement for each of them, and
@@ -116,6 +133,39 @@ func TestErasePhotosOf_WhileTaken(t *testing.T) {
 				t.Errorf("an order takes a photo of %d that are being erased: %v", erased, err)
 			}
 		})
+	}
+}
+
+// TestEraseOrderTexts_WhileMoved erases the texts of an order while it is moved: what the move has recorded stays.
+func TestEraseOrderTexts_WhileMoved(t *testing.T) {
+	target := pgtest.Database(t) // SQLite has one writer: there is no "while"
+	s := storetest.Open(t, target)
+	ctx := t.Context()
+	b := newBuyer(t, s)
+	c := b.creation()
+	c.Order.ExternalID = nil
+	c.Order.Reasons = []order.CodedText{{Text: text.Text{EN: "for Jane Doe"}}}
+	must.NoError(t, s.Update(ctx, func(tx *store.Tx) error { return tx.CreateOrder(c) }))
+	ended := make(chan error, 1)
+	must.NoError(t, s.Update(ctx, func(tx *store.Tx) error {
+		o, err := tx.OrderForUpdate(c.Order.ID)
+		if err != nil {
+			return err
+		}
+		o.OutcomeIndexes = []string{"overall"}
+		if err := tx.UpdateOrder(o); err != nil {
+			return err
+		}
+		go func() {
+			ended <- s.Update(ctx, func(tx *store.Tx) error { return tx.EraseOrderTexts(store.Erasure{}, c.Order.ID) })
+		}()
+		rawsql.AwaitLock(t, target, 1)
+		return nil
+	}))
+	must.NoError(t, <-ended)
+	o, err := s.Order(ctx, c.Order.ID)
+	if err != nil || len(o.Reasons) != 0 || len(o.OutcomeIndexes) != 1 {
+		t.Errorf("the order is left with %+v, %v", o, err)
 	}
 }
 

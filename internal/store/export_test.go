@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -17,10 +18,10 @@ import (
 // NewestPosition is one that no replica has reached: what is read after it is read from the primary.
 const NewestPosition = db.NewestPosition
 
-// UpdateTogether is Update for use cases that all change the same row, which row names: those that arrive while one is
+// UpdateGrouped is Update for use cases that all change the same row, which row names: those that arrive while one is
 // running become one transaction. ctx ends the wait for it.
-func (s *Store) UpdateTogether(ctx context.Context, row string, f func(*Tx) error) error {
-	return s.db.UpdateTogether(ctx, row, s.sealing(f))
+func (s *Store) UpdateGrouped(ctx context.Context, row string, f func(*Tx) error) error {
+	return s.db.UpdateGrouped(ctx, row, s.sealing(f))
 }
 
 // Analyze has the engine collect statistics of a table.
@@ -68,7 +69,7 @@ func (s *Store) QueuePlans(ctx context.Context) (map[string]string, error) {
 	for i := range ended {
 		ended[i] = &AttemptResult{Attempt: webhook.Attempt{DeliveryID: uuid7.New()}, EndpointID: uuid7.New()}
 	}
-	leave := newTx(&db.Tx{Queries: s.db.Queries}).leaveQueue(ended)[0]
+	leave := newTx(&db.Tx{Queries: s.db.Queries}, s.Chain()).leaveQueue(ended)[0]
 	return s.explain(ctx, map[string]explained{
 		"heads": {queueHeads, []any{int64(1)}},
 		"due":   {dueDeliveries(32), []any{uuid7.New(), int64(1), uuid7.New(), int64(2)}},
@@ -76,12 +77,43 @@ func (s *Store) QueuePlans(ctx context.Context) (map[string]string, error) {
 	})
 }
 
+// DeliveriesWork returns how the engine runs Deliveries; PostgreSQL also tells what it has read.
+func (s *Store) DeliveriesWork(ctx context.Context, f webhook.DeliveryFilter) (string, error) {
+	text, args := deliveryPage(f, 20)
+	return s.work(ctx, text, args)
+}
+
+// FailedDeliveriesWork does the same for FailedDeliveries, since ever.
+func (s *Store) FailedDeliveriesWork(ctx context.Context, f webhook.DeliveryFilter, after string) (string, error) {
+	text, args := failedSince(f, time.UnixMicro(1), after, 20)
+	return s.work(ctx, text, args)
+}
+
+func (s *Store) work(ctx context.Context, text string, args []any) (string, error) {
+	if s.Shared() {
+		text = "(ANALYZE, BUFFERS) " + text
+	}
+	plans, err := s.explain(ctx, map[string]explained{"work": {text, args}})
+	return plans["work"], err
+}
+
+// ErasePlans returns how the engine runs the statements that find copies of an order, by their names.
+func (s *Store) ErasePlans(ctx context.Context) (map[string]string, error) {
+	return s.explain(ctx, map[string]explained{
+		"events": {eraseOrderEvents(2), []any{uuid7.New(), int64(1), int64(2)}},
+		"keys":   {eraseOrderKeys, []any{uuid7.New()}},
+	})
+}
+
+// StatisticsPage is how many orders a statement of the statistics reads at most.
+const StatisticsPage = statisticsPage
+
 // StatisticsPlans returns how the engine runs the statements that read the orders of a day, by their names.
 func (s *Store) StatisticsPlans(ctx context.Context) (map[string]string, error) {
 	return s.explain(ctx, map[string]explained{
 		"claimed": {claimedOrders, nil},
-		"ended":   {endedOrders, []any{int64(1), int64(2)}},
-		"created": {createdOrders, []any{uuid7.New(), uuid7.New(), int64(1), int64(2)}},
+		"ended":   {endedOrders, []any{int64(1), uuid7.New(), int64(2), StatisticsPage}},
+		"created": {createdOrders, []any{uuid7.New(), uuid7.New(), StatisticsPage, int64(1), int64(2)}},
 		"state": listPlan(&order.Filter{
 			Tenant:   access.Tenant{AccountID: uuid7.New(), Environment: "live"},
 			Statuses: []order.Status{order.Queued},
@@ -124,16 +156,16 @@ func (s *Store) DeskPlans(ctx context.Context) (map[string]string, error) {
 	queued := order.Filter{Sort: order.DueFirst, Environment: access.Live, Statuses: []order.Status{order.Queued}}
 	mine := queued
 	mine.Statuses, mine.AssigneeID = []order.Status{order.Completed}, uuid7.New()
-	explainNext := func(part order.Part) explained {
+	explainNext := func(part order.QueueFilter) explained {
 		text, args := nextQueued(part, nil)
 		return explained{text + s.db.Dialect.SkipLocked, args}
 	}
 	return s.explain(ctx, map[string]explained{
 		"queued": listPlan(&queued, nil),
 		"mine":   listPlan(&mine, nil),
-		"next":   explainNext(order.Part{}),
-		"brand":  explainNext(order.Part{BrandCode: "chanel"}),
-		"part":   explainNext(order.Part{BrandCode: "chanel", CategoryCode: "bags"}),
+		"next":   explainNext(order.QueueFilter{}),
+		"brand":  explainNext(order.QueueFilter{BrandCode: "chanel"}),
+		"part":   explainNext(order.QueueFilter{BrandCode: "chanel", CategoryCode: "bags"}),
 		"named":  {ordersByReference, []any{"SKU-1", 20}},
 		"theirs": {colleaguesDraft, []any{uuid7.New(), uuid7.New()}},
 		"counts": {countAssigned, []any{uuid7.New(), 1000}},

@@ -36,7 +36,7 @@ func (q Queries) Remembered(
 	return found, err
 }
 
-// unused returns ErrExists when the key of a creation stands for another one.
+// unused returns ErrExists when the idempotency key of a creation belongs to another order.
 func (s *Store) unused(ctx context.Context, c *Creation) error {
 	_, err := s.Remembered(ctx, c.Order.Tenant(), c.Idempotency.Key, c.Idempotency.Since)
 	switch {
@@ -48,9 +48,9 @@ func (s *Store) unused(ctx context.Context, c *Creation) error {
 	return err
 }
 
-// clearWay is for a creation that met a row which exists: its idempotency key, or else its number, which is drawn
-// again, or its rowid, after a clock was set back.
-func (s *Store) clearWay(ctx context.Context, c *Creation) error {
+// resolveConflict prepares the next try of a creation that met an existing row: an idempotency key that is too old is
+// deleted; a number is drawn again anyway, and so is a rowid, which a clock that was set back repeats.
+func (s *Store) resolveConflict(ctx context.Context, c *Creation) error {
 	if c.Idempotency == nil {
 		return nil
 	}
@@ -88,7 +88,7 @@ func (t *Tx) readAndTakeKeys(group []*Creation, reads []db.Command) error {
 	return t.findRepeated(group)
 }
 
-// findRepeated finds those of a group whose keys stand for other orders, or did when they were to be written: on
+// findRepeated finds those of a group whose keys belong to other orders, or did when they were to be written: on
 // PostgreSQL such a row may be gone by now.
 func (t *Tx) findRepeated(group []*Creation) error {
 	var reads []db.Command

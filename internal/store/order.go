@@ -203,8 +203,8 @@ func (q Queries) Refunded(ctx context.Context, orderID string) (bool, error) {
 	return q.db.Exists(ctx, "FROM ledger_entries WHERE charge_id = $1", orderID) // whose id is the order's
 }
 
-// nextQueued is the query of NextQueued, without what keeps two transactions apart.
-func nextQueued(part order.Part, unless []string) (text string, args []any) {
+// nextQueued is the query of NextQueued, without the clause that skips locked rows.
+func nextQueued(part order.QueueFilter, exclude []string) (text string, args []any) {
 	text = "SELECT id FROM orders WHERE environment = 'live' AND status = 'queued' AND ended_at IS NULL"
 	for _, c := range []struct{ column, code string }{
 		{"brand_code", part.BrandCode}, {"category_code", part.CategoryCode},
@@ -214,17 +214,17 @@ func nextQueued(part order.Part, unless []string) (text string, args []any) {
 			text += fmt.Sprintf(" AND %s = $%d", c.column, len(args))
 		}
 	}
-	for _, id := range unless {
+	for _, id := range exclude {
 		args = append(args, id)
 		text += fmt.Sprintf(" AND id <> $%d", len(args))
 	}
 	return text + " ORDER BY " + dueKey + ", id LIMIT 1", args
 }
 
-// NextQueued returns the id of the queued Live order with the earliest due date, in a part of the queue and none of
-// unless, that no other transaction is about to take, or ErrNotFound.
-func (t *Tx) NextQueued(part order.Part, unless []string) (string, error) {
-	text, args := nextQueued(part, unless)
+// NextQueued returns the id of the queued Live order with the earliest due date, in a part of the queue and without
+// those to exclude, that no other transaction is about to take, or ErrNotFound.
+func (t *Tx) NextQueued(part order.QueueFilter, exclude []string) (string, error) {
+	text, args := nextQueued(part, exclude)
 	return db.Value[string](t.Context(), t.db.Queries, text+t.db.Dialect.SkipLocked, args...)
 }
 

@@ -167,9 +167,7 @@ func (q Queries) CountWaiting(ctx context.Context, tenant access.Tenant, limit i
 }
 
 // OrderTimes returns when orders were created, by sequence number.
-func (q Queries) OrderTimes(
-	ctx context.Context, accountID string, env access.Environment, seqs []int64,
-) (map[int64]time.Time, error) {
+func (q Queries) OrderTimes(ctx context.Context, tenant access.Tenant, seqs []int64) (map[int64]time.Time, error) {
 	times := make(map[int64]time.Time, len(seqs))
 	for len(seqs)%db.LongestBatch != 0 { // one long list instead of several short ones
 		seqs = append(seqs, seqs[len(seqs)-1])
@@ -177,7 +175,7 @@ func (q Queries) OrderTimes(
 	err := db.InBatches(seqs, func(seqs []int64) error {
 		found, err := db.Pairs[int64, int64](ctx, q.db, `SELECT seq, created_at FROM orders
 			WHERE `+ofTenant+" AND seq IN "+db.List(3, len(seqs)),
-			append([]any{accountID, string(env)}, db.Anys(seqs)...)...)
+			append([]any{tenant.AccountID, string(tenant.Environment)}, db.Anys(seqs)...)...)
 		for seq, at := range found {
 			times[seq] = column.TimeOf(at)
 		}
@@ -190,7 +188,7 @@ const microsPerDay = int64(24 * time.Hour / time.Microsecond)
 
 // CountResult counts an order that has just ended, by the day of its end, its result, which is the outcome or the
 // error, and the bucket of its turnaround, -1 where it has none. It is one row an account changes in many transactions:
-// it comes last in them, after the balance.
+// it comes last in them, after the balance, which creations lock first: else they would wait for each other.
 func (t *Tx) CountResult(o *order.Order, took int) error {
 	return t.exec(`INSERT INTO order_results (account_id, environment, day, result, took, orders)
 		VALUES ($1, $2, $3, $4, $5, 1)
@@ -207,15 +205,13 @@ type ResultCount struct {
 	Orders int64
 }
 
-// Results returns how the orders of an account ended from a day on: so many rows as there are days, results and
+// Results returns how the orders of a tenant ended from a day on: so many rows as there are days, results and
 // buckets.
-func (q Queries) Results(
-	ctx context.Context, accountID string, env access.Environment, from time.Time,
-) ([]ResultCount, error) {
+func (q Queries) Results(ctx context.Context, tenant access.Tenant, from time.Time) ([]ResultCount, error) {
 	var all []ResultCount
 	err := q.db.Records(ctx,
 		`SELECT day, result, took, orders FROM order_results WHERE account_id = $1 AND environment = $2 AND day >= $3`,
-		[]any{accountID, string(env), column.Micros(from) / microsPerDay}, func(r *db.Record) error {
+		[]any{tenant.AccountID, string(tenant.Environment), column.Micros(from) / microsPerDay}, func(r *db.Record) error {
 			all = append(all, ResultCount{
 				Day: column.TimeOf(r.Integer(0) * microsPerDay), Result: r.Word(1, states), Took: int(r.Integer(2)),
 				Orders: r.Integer(3),

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/credit"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/store/column"
@@ -66,42 +67,46 @@ func (s *Store) CreateOrder(ctx context.Context, row string, c *Creation) error 
 	if err != nil {
 		return err
 	}
+	m := mergeableCreation{c, s.Chain()}
 	for {
 		if err := c.prepare(s.db.Dialect, tenant); err != nil {
 			return err
 		}
 		var err error
 		if c.Before == nil {
-			err = s.db.UpdateMember(ctx, row, member{c})
+			err = s.db.UpdateMerged(ctx, row, m)
 		} else {
-			err = s.db.UpdateTogether(ctx, row, member{c}.Run)
+			err = s.db.UpdateGrouped(ctx, row, m.Run)
 		}
 		if !errors.Is(err, ErrExists) || c.tries == maxTries {
 			return err
 		}
-		if err := s.clearWay(ctx, c); err != nil {
+		if err := s.resolveConflict(ctx, c); err != nil {
 			return err
 		}
 	}
 }
 
-// member is a creation as a part of a group.
-type member struct{ *Creation }
-
-// Run implements db.Member.
-func (m member) Run(tx *db.Tx) error { return m.alone(newTx(tx)) }
-
-// RunGroup implements db.Member.
-func (m member) RunGroup(tx *db.Tx, group []db.Member, ends bool) error {
-	creations := make([]*Creation, len(group))
-	for i, other := range group {
-		creations[i] = other.(member).Creation
-	}
-	return newTx(tx).createOrders(creations, ends)
+// mergeableCreation is a creation that is stored together with others of its group.
+type mergeableCreation struct {
+	*Creation
+	chain audit.Chain
 }
 
-// Refusal implements db.Member.
-func (m member) Refusal() error { return m.refusal }
+// Run implements db.Mergeable.
+func (m mergeableCreation) Run(tx *db.Tx) error { return m.runAlone(newTx(tx, m.chain)) }
+
+// RunGroup implements db.Mergeable.
+func (m mergeableCreation) RunGroup(tx *db.Tx, group []db.Mergeable, ends bool) error {
+	creations := make([]*Creation, len(group))
+	for i, other := range group {
+		creations[i] = other.(mergeableCreation).Creation
+	}
+	return newTx(tx, m.chain).createOrders(creations, ends)
+}
+
+// Refusal implements db.Mergeable.
+func (m mergeableCreation) Refusal() error { return m.refusal }
 
 // CreateOrder stores an order in a transaction that does more.
 func (t *Tx) CreateOrder(c *Creation) error {
@@ -112,10 +117,11 @@ func (t *Tx) CreateOrder(c *Creation) error {
 	if err := c.prepare(t.db.Dialect, tenant); err != nil {
 		return err
 	}
-	return c.alone(t)
+	return c.runAlone(t)
 }
 
-func (c *Creation) alone(tx *Tx) error {
+// runAlone stores the order in a transaction, as a group of one.
+func (c *Creation) runAlone(tx *Tx) error {
 	if c.Before != nil {
 		if err := c.Before(tx); err != nil {
 			return err
@@ -136,7 +142,7 @@ const (
 	orderInsertRowID = "orders (" + inserted + ", rowid)"
 )
 
-// Where the columns stand that a creation gets last, in its transaction.
+// The indexes of the columns whose values are known only in the transaction.
 var (
 	orderSeq      = columnIndex(orderInsert, "seq")
 	ledgerSeq     = columnIndex(ledgerColumns, "seq")
@@ -149,7 +155,7 @@ func columnIndex(into, name string) int {
 	return slices.Index(strings.FieldsFunc(columns, func(r rune) bool { return !unicode.IsLetter(r) && r != '_' }), name)
 }
 
-// prepare makes all that does not depend on the database, before the one who writes has to wait for it.
+// prepare makes all that does not depend on the database, before the transaction, in which others would wait for it.
 func (c *Creation) prepare(d *db.Dialect, tenant int64) error {
 	c.tries++
 	o := c.Order
@@ -181,7 +187,7 @@ func (c *Creation) prepare(d *db.Dialect, tenant int64) error {
 		c.row = append(c.row, nil) // one that is free
 	}
 	c.charge = ledgerRow(&credit.Entry{
-		ID: o.ID, AccountID: o.AccountID, Environment: o.Environment, Kind: credit.Charge, Amount: -o.Price, OrderID: o.ID,
+		ID: o.ID, Tenant: o.Tenant(), Kind: credit.Charge, Amount: -o.Price, OrderID: o.ID,
 		CreatedAt: o.CreatedAt,
 	}, tenant)
 	if c.Answer == nil {
@@ -194,8 +200,8 @@ func (c *Creation) prepare(d *db.Dialect, tenant int64) error {
 	return err
 }
 
-// place puts the order into the sequence of its account, and its charge into the ledger's.
-func (c *Creation) place(b *credit.AccountTotals) {
+// assignNumbers gives the order the next number of its account, and its charge the next one of the ledger.
+func (c *Creation) assignNumbers(b *credit.AccountTotals) {
 	before := b.Credits
 	b.Credits -= c.Order.Price
 	b.Orders++
@@ -233,9 +239,13 @@ func (t *Tx) createOrders(group []*Creation, ends bool) error {
 			writes = c.returnKey(writes)
 			continue
 		}
-		c.place(&c.tenant.AccountTotals)
+		c.assignNumbers(&c.tenant.AccountTotals)
 		accepted = append(accepted, c)
-		fresh = append(fresh, c.use(known)...)
+		some, again := c.markPhotos(known)
+		fresh = append(fresh, some...)
+		if len(again) > 0 {
+			writes = noteReuse(writes, again, column.Micros(c.Order.CreatedAt))
+		}
 	}
 	if len(accepted) == 0 {
 		return t.db.Batch(writes, false)
@@ -298,18 +308,25 @@ func (c *Creation) check(known map[string]*knownPhoto) error {
 // knownPhoto is a photo that exists.
 type knownPhoto struct {
 	access.Tenant
-	used bool
+	used   bool
+	reused int64 // what is noted of the youngest order that has it, in microseconds; 0: nothing
 }
 
-// use marks the photos of an order in what is known, and returns those that no order had used.
-func (c *Creation) use(known map[string]*knownPhoto) (fresh []string) {
+// markPhotos marks the photos of an order as used in what is known. It returns those that no order had used, and those
+// of which it is to be noted that another order has them.
+func (c *Creation) markPhotos(known map[string]*knownPhoto) (fresh, again []string) {
+	since := column.Micros(c.Order.CreatedAt)
 	for _, p := range c.Photos {
-		if k := known[p.Name]; !k.used {
+		switch k := known[p.Name]; {
+		case !k.used:
 			k.used = true
 			fresh = append(fresh, p.Name)
+		case since-k.reused >= ReuseNoted.Microseconds():
+			k.reused = since
+			again = append(again, p.Name)
 		}
 	}
-	return fresh
+	return fresh, again
 }
 
 // photoReads look up the photos of a group. A photo that is in use stays so for good and is only kept from being erased
@@ -326,10 +343,11 @@ func (t *Tx) photoReads(group []*Creation, known map[string]*knownPhoto) []db.Co
 	}
 	each := func(r *db.Record) error {
 		tenant := access.Tenant{AccountID: r.Text(1), Environment: access.Environment(r.Text(2))}
-		known[r.Text(0)] = &knownPhoto{Tenant: tenant, used: r.Integer(3) == 1}
+		known[r.Text(0)] = &knownPhoto{Tenant: tenant, used: r.Integer(3) == 1, reused: r.Integer(4)}
 		return nil
 	}
-	const text = "SELECT name, account_id, environment, used FROM photos WHERE erased_at IS NULL AND name IN "
+	const text = `SELECT name, account_id, environment, used, reused_at FROM photos
+		WHERE erased_at IS NULL AND name IN `
 	reads := make([]db.Command, 0, 8)
 	for names := range db.Batches(names) {
 		in, args := text+db.List(1, len(names)), db.Anys(names)

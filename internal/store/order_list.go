@@ -17,7 +17,7 @@ import (
 
 // Orders returns the orders that the filter chooses and that follow the cursor, up to limit of them; nil is the
 // beginning. next is the cursor after them, nil when there are no more. A page costs the same wherever it is in the
-// list: every part of it is a range of an index. Only EndedLast with a further condition is found among the newest
+// list: every part of it is a range of an index. Only RecentlyEnded with a further condition is found among the newest
 // ended orders.
 func (q Queries) Orders(ctx context.Context, f *order.Filter, after *order.Cursor, limit int) (
 	orders []order.Summary, next *order.Cursor, err error,
@@ -76,10 +76,10 @@ func (q Queries) OrderPage(ctx context.Context, f *order.Filter, page, limit int
 func (q Queries) lastOrders(ctx context.Context, f *order.Filter, rest int64, limit int) ([]order.Summary, error) {
 	limit = int(min(rest, int64(limit)))
 	l := newOrderList(f, nil)
-	if l.down == "" {
-		l.down = " DESC"
+	if l.direction == "" {
+		l.direction = " DESC"
 	} else {
-		l.down = ""
+		l.direction = ""
 	}
 	text, args := l.query(rest-int64(limit), limit)
 	orders, err := q.summaries(ctx, l.columns, text, args, limit)
@@ -162,7 +162,7 @@ func cursorAt(s order.Sort, o *order.Summary) *order.Cursor {
 	switch {
 	case s == order.Newest:
 		return &order.Cursor{At: o.Seq}
-	case s == order.EndedLast:
+	case s == order.RecentlyEnded:
 		return &order.Cursor{At: column.Micros(*o.EndedAt), ID: o.ID}
 	case o.DueAt == nil:
 		return &order.Cursor{At: neverDue, ID: o.ID}
@@ -179,16 +179,16 @@ const neverDue = math.MaxInt64
 
 // orderList is the query of a list: ranges of indexes, each in the sequence of the list, that are merged.
 type orderList struct {
-	columns orderColumns
-	joins   string
-	key     string // what the list is sorted by, in terms of the table orders
-	told    string // what an order is told by, and sorted by where keys are equal: its id, or seq in the list of a tenant
-	down    string // " DESC" in a list that descends
-	ranges  []orderRange
-	source  string // where the ranges are taken from
-	args    db.Arguments
-	dense   bool // one range holds exactly as many orders as its ends are apart
-	none    bool // nothing can be chosen
+	columns   orderColumns
+	joins     string
+	key       string // what the list is sorted by, in terms of the table orders
+	tieColumn string // identifies an order, and sorts those with equal keys: id, or seq in the list of a tenant
+	direction string // " DESC" where the list descends, else empty
+	ranges    []orderRange
+	source    string // where the ranges are taken from
+	args      db.Arguments
+	dense     bool // one range holds exactly as many orders as its ends are apart
+	none      bool // nothing can be chosen
 }
 
 // orderRange is a range of an index.
@@ -198,14 +198,14 @@ type orderRange struct {
 }
 
 func newOrderList(f *order.Filter, after *order.Cursor) *orderList {
-	l := &orderList{columns: allColumns, source: "orders", told: "id"}
+	l := &orderList{columns: allColumns, source: "orders", tieColumn: "id"}
 	switch f.Sort {
 	case order.Newest:
 		l.newest(f, after)
 	case order.DueFirst:
 		l.dueFirst(f, after)
-	case order.EndedLast:
-		l.endedLast(f, after)
+	case order.RecentlyEnded:
+		l.recentlyEnded(f, after)
 	}
 	return l
 }
@@ -213,7 +213,7 @@ func newOrderList(f *order.Filter, after *order.Cursor) *orderList {
 // newest reads the sequence of one account and environment. A state is the outcome of an order that has one, else its
 // status; it is one of the program's words and stands in the text, where the planners see it.
 func (l *orderList) newest(f *order.Filter, after *order.Cursor) {
-	l.key, l.told, l.down = "seq", "seq", " DESC"
+	l.key, l.tieColumn, l.direction = "seq", "seq", " DESC"
 	tenant := ofTenant
 	l.args = db.Arguments{f.Tenant.AccountID, string(f.Tenant.Environment)}
 	if after != nil {
@@ -263,8 +263,8 @@ const endedWindow = 5000
 // endedStatuses are all that an ended order can have.
 var endedStatuses = []order.Status{order.Completed, order.Failed}
 
-func (l *orderList) endedLast(f *order.Filter, after *order.Cursor) {
-	l.key, l.down = "ended_at", " DESC"
+func (l *orderList) recentlyEnded(f *order.Filter, after *order.Cursor) {
+	l.key, l.direction = "ended_at", " DESC"
 	l.withNames()
 	const ended = "environment = 'live' AND ended_at IS NOT NULL"
 	where := l.conditions(f)
@@ -314,14 +314,14 @@ func (l *orderList) query(skip int64, limit int) (text string, args []any) {
 
 // part reads one range.
 func (l *orderList) part(r orderRange) string {
-	return "SELECT " + l.told + ", " + l.key + " AS key FROM " + l.source + " WHERE " + r.where +
+	return "SELECT " + l.tieColumn + ", " + l.key + " AS key FROM " + l.source + " WHERE " + r.where +
 		cmp.Or(r.sort, l.sorted(l.key, ""))
 }
 
 // read reads the orders of a page.
 func (l *orderList) read(page string) string {
 	same := "o.id = page.id"
-	if l.told == "seq" {
+	if l.tieColumn == "seq" {
 		same = "o." + ofTenant + " AND o.seq = page.seq"
 	}
 	return "SELECT " + l.columns.text + " FROM " + page + " JOIN orders AS o ON " + same + l.joins +
@@ -330,10 +330,10 @@ func (l *orderList) read(page string) string {
 
 // sorted puts rows into the sequence of the list; of is what the names of their columns begin with.
 func (l *orderList) sorted(key, of string) string {
-	if l.key == l.told {
-		return " ORDER BY " + key + l.down
+	if l.key == l.tieColumn {
+		return " ORDER BY " + key + l.direction
 	}
-	return " ORDER BY " + key + l.down + ", " + of + l.told + l.down
+	return " ORDER BY " + key + l.direction + ", " + of + l.tieColumn + l.direction
 }
 
 func statuses(f *order.Filter) []order.Status {

@@ -33,7 +33,7 @@ func eachCrowd(t *testing.T, f func(t *testing.T, s *store.Store)) {
 // that a filter for others must not read them.
 func fillCrowd(t *testing.T, s *store.Store, target string) {
 	t.Helper()
-	w := crowd.Wish{
+	w := crowd.Rows{
 		Target: target, AccountID: uuid7.New(), KeyID: uuid7.New(),
 		Completed: 10 * crowd.Batch, Queued: 10 * crowd.Batch,
 	}
@@ -56,7 +56,7 @@ func fillCrowd(t *testing.T, s *store.Store, target string) {
 		if err := tx.InsertKey(key, "-"); err != nil {
 			return err
 		}
-		_, err := tx.Grant(w.AccountID, access.Live, 1_000_000, "for tests", at)
+		_, err := tx.Grant(tenant, 1_000_000, "for tests", at)
 		return err
 	}); err != nil {
 		t.Fatal(err)
@@ -108,9 +108,9 @@ func TestOrderListPlans(t *testing.T) {
 				order.Filter{Statuses: open, BrandCode: "gucci", CategoryCode: "watches"},
 				"orders_open_by_",
 			}, // either
-			"Done": {order.Filter{Sort: order.EndedLast, Statuses: ended}, "orders_ended"},
+			"Done": {order.Filter{Sort: order.RecentlyEnded, Statuses: ended}, "orders_ended"},
 			"DoneMine": {
-				order.Filter{Sort: order.EndedLast, Statuses: ended, AssigneeID: "x", BrandCode: "gucci"},
+				order.Filter{Sort: order.RecentlyEnded, Statuses: ended, AssigneeID: "x", BrandCode: "gucci"},
 				"orders_ended",
 			},
 		} {
@@ -145,7 +145,7 @@ func TestOrderListPages(t *testing.T) {
 		"Category": {filter: order.Filter{Statuses: open, CategoryCode: "shoes"}},
 		"Both":     {filter: order.Filter{Statuses: open, BrandCode: "gucci", CategoryCode: "shoes"}},
 		"Done": {
-			order.Filter{Sort: order.EndedLast, Statuses: []order.Status{order.Completed, order.Failed}},
+			order.Filter{Sort: order.RecentlyEnded, Statuses: []order.Status{order.Completed, order.Failed}},
 			&order.Cursor{At: 1, ID: uuid7.New()}, // after the last one
 		},
 	} {

@@ -144,5 +144,5 @@ func (q Queries) photosOf(ctx context.Context, photos []order.Photo) (map[string
 			names = append(names, p.Name)
 		}
 	}
-	return q.photos(ctx, names)
+	return q.PhotosNamed(ctx, names)
 }

@@ -62,6 +62,9 @@ func bySequence(s *order.Search) bool {
 // searchTotal counts what a search chooses: entries of an index, and no more of them than match its first condition.
 func (q Queries) searchTotal(ctx context.Context, s *order.Search, l *orderList, c createdRange) (int64, error) {
 	where, known := l.ranges, int64(0)
+	if all := (order.Search{Tenant: s.Tenant, ByUpdate: true}); *s == all {
+		return c.all, nil
+	}
 	if bySequence(s) {
 		known = c.all - max(c.sure, 1) + 1
 		if s.CreatedSince == nil || c.first >= c.sure {
@@ -87,9 +90,9 @@ func (q Queries) searchTotal(ctx context.Context, s *order.Search, l *orderList,
 // planners from choosing an index because of it: the range would be longer, or, for the sake of its sequence,
 // everything.
 func newOrderSearch(s *order.Search, c createdRange) *orderList {
-	l := &orderList{columns: briefColumns, source: "orders", key: "seq", told: "seq", down: " DESC"}
+	l := &orderList{columns: briefColumns, source: "orders", key: "seq", tieColumn: "seq", direction: " DESC"}
 	if s.ByUpdate {
-		l.key, l.down = "updated_at", ""
+		l.key, l.direction = "updated_at", ""
 	}
 	where := ofTenant
 	l.args = db.Arguments{s.Tenant.AccountID, string(s.Tenant.Environment)}
@@ -101,10 +104,10 @@ func newOrderSearch(s *order.Search, c createdRange) *orderList {
 		where += " AND external_id = CAST(" + l.args.Add(s.ExternalID) + " AS TEXT)"
 	}
 	if s.UpdatedSince != nil {
-		where += " AND " + unless(byUpdate, "+") + "updated_at >= " + l.args.Add(column.Micros(*s.UpdatedSince))
+		where += " AND " + prefixIf(!byUpdate, "+") + "updated_at >= " + l.args.Add(column.Micros(*s.UpdatedSince))
 	}
 	if s.CreatedSince != nil {
-		seq := unless(!byUpdate, "+") + "seq >= "
+		seq := prefixIf(byUpdate, "+") + "seq >= "
 		where += " AND " + seq + l.args.Add(c.first) +
 			" AND (seq >= " + l.args.Add(c.sure) + " OR created_at >= " + l.args.Add(column.Micros(*s.CreatedSince)) + ")"
 	}
@@ -125,11 +128,12 @@ func newOrderSearch(s *order.Search, c createdRange) *orderList {
 	return l
 }
 
-func unless(not bool, text string) string {
-	if not {
-		return ""
+// prefixIf returns the prefix where the condition holds, else nothing.
+func prefixIf(condition bool, prefix string) string {
+	if condition {
+		return prefix
 	}
-	return text
+	return ""
 }
 
 // createdRange tells where in the sequence of a tenant the orders from a time on begin: none before first, all from

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/store/column"
 	"github.com/assayhq/assay/internal/store/db"
@@ -48,6 +49,47 @@ func (t *Tx) UsePhotos(tenant access.Tenant, names []string) (map[string]bool, e
 	return t.names(t.Context(), text+" ORDER BY name"+t.db.Dialect.ForKeyShare, args)
 }
 
+// ReuseNoted is how much older what is noted of the youngest order of a photo may be than the order: a photo that all
+// orders of an account have is not written to by each of them. So photos are kept so much longer.
+const ReuseNoted = time.Minute
+
+// noteReuse adds the statements that note from when the age of an order is counted that has taken photos which others
+// may have as well. A photo is kept until the youngest of its orders is old enough.
+func noteReuse(to []db.Command, names []string, since int64) []db.Command {
+	for names := range db.Batches(names) {
+		to = append(to, db.Command{
+			Text: "UPDATE photos SET reused_at = $1 WHERE COALESCE(reused_at, 0) < $2 AND name IN " + db.List(3, len(names)),
+			Args: append([]any{since, since}, db.Anys(names)...),
+		})
+	}
+	return to
+}
+
+// KeepReusedPhotos notes from when the age of an order is counted that was moved, for those of its photos that others
+// may have as well: all, where some came after its creation. It locks the photos, which creations do after the balance.
+// What is broken in the order does not keep it from its move.
+func (t *Tx) KeepReusedPhotos(o *order.Order) error {
+	since := o.CreatedAt
+	switch {
+	case o.Environment == access.Live && o.EndedAt != nil:
+		since = *o.EndedAt
+	case o.Environment == access.Live || o.Round == 0: // open orders keep theirs; a creation notes its own
+		return nil
+	}
+	ofOrder, _, err := t.photosOfOrders([]string{o.ID})
+	if err != nil {
+		return err
+	}
+	names := slices.Compact(slices.Sorted(slices.Values(ofOrder[o.ID])))
+	if o.Round > 0 {
+		return t.db.Batch(noteReuse(nil, names, column.Micros(since)), false)
+	}
+	return db.InBatches(names, func(names []string) error {
+		return t.exec("UPDATE photos SET reused_at = $1 WHERE reused_at < $1 AND name IN "+db.List(2, len(names)),
+			append([]any{column.Micros(since)}, db.Anys(names)...)...)
+	})
+}
+
 const knownPhotos = "SELECT name FROM photos WHERE erased_at IS NULL AND name IN "
 
 // KnownPhotos returns which of the names exist for the tenant.
@@ -72,7 +114,7 @@ func (q Queries) names(ctx context.Context, text string, args []any) (map[string
 
 // Photo returns what is known of an uploaded photo, or ErrNotFound.
 func (q Queries) Photo(ctx context.Context, name string) (*photo.Stored, error) {
-	photos, err := q.photos(ctx, []string{name})
+	photos, err := q.PhotosNamed(ctx, []string{name})
 	if err == nil && len(photos) == 0 {
 		return nil, ErrNotFound
 	}
@@ -82,7 +124,7 @@ func (q Queries) Photo(ctx context.Context, name string) (*photo.Stored, error) 
 
 // ErasedPhotos returns those of the names whose photos were erased.
 func (q Queries) ErasedPhotos(ctx context.Context, names []string) (map[string]bool, error) {
-	photos, err := q.photos(ctx, names)
+	photos, err := q.PhotosNamed(ctx, names)
 	erased := make(map[string]bool)
 	for name, p := range photos {
 		if p.Erased {
@@ -92,8 +134,8 @@ func (q Queries) ErasedPhotos(ctx context.Context, names []string) (map[string]b
 	return erased, err
 }
 
-// photos returns what is known of photos, by name.
-func (q Queries) photos(ctx context.Context, names []string) (map[string]photo.Stored, error) {
+// PhotosNamed returns the photos that have these names, by name.
+func (q Queries) PhotosNamed(ctx context.Context, names []string) (map[string]photo.Stored, error) {
 	photos := make(map[string]photo.Stored, len(names))
 	err := db.InBatches(names, func(names []string) error {
 		return q.db.Rows(ctx, `SELECT name, account_id, environment, sha256, bytes, width, height, original_name, created_at,

@@ -16,7 +16,7 @@ import (
 	"github.com/assayhq/assay/internal/testkit/pgtest"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/storetest"
-	"github.com/assayhq/assay/internal/testkit/wire"
+	"github.com/assayhq/assay/internal/testkit/tcpproxy"
 )
 
 // hold runs f in a transaction that does not end before the test does, as that of a node that stands still. It returns
@@ -76,7 +76,7 @@ func TestHeldTransaction(t *testing.T) {
 	frozen, other := storetest.Open(t, target), storetest.Open(t, target)
 	account, _ := insertOrders(t, frozen, "acme", "")
 	charge := func(tx *store.Tx) error {
-		_, err := tx.Grant(account, access.Live, 1, "", time.UnixMicro(2))
+		_, err := tx.Grant(access.Tenant{AccountID: account, Environment: access.Live}, 1, "", time.UnixMicro(2))
 		return err
 	}
 	hold(t, frozen, charge)
@@ -115,7 +115,7 @@ func TestMovesShareNoRow(t *testing.T) {
 // TestSilentConnections checks that reads and writes go on after the connections of the pool died without a word.
 func TestSilentConnections(t *testing.T) {
 	t.Parallel()
-	proxy, through := wire.Before(t, pgtest.Database(t))
+	proxy, through := tcpproxy.Before(t, pgtest.Database(t))
 	s := storetest.Open(t, through)
 	_, ids := insertOrders(t, s, "acme", "", "")
 	var open, closed sync.WaitGroup
@@ -145,7 +145,7 @@ func TestSilentConnections(t *testing.T) {
 // TestSilentReads checks that a read ends whose connection has died without a word since it was used last.
 func TestSilentReads(t *testing.T) {
 	t.Parallel()
-	proxy, through := wire.Before(t, pgtest.Database(t))
+	proxy, through := tcpproxy.Before(t, pgtest.Database(t))
 	s := storetest.Open(t, through)
 	_, ids := insertOrders(t, s, "acme", "")
 	if _, err := s.Order(context.Background(), ids[0]); err != nil {
@@ -170,10 +170,29 @@ func TestSilentReads(t *testing.T) {
 	}
 }
 
+// TestSilentWrites checks that the deadline of a write ends the wait for a database that does not answer, on a
+// connection that was just used and on one that has to be opened.
+func TestSilentWrites(t *testing.T) {
+	t.Parallel()
+	proxy, through := tcpproxy.Before(t, pgtest.Database(t))
+	s := storetest.Open(t, through)
+	_, ids := insertOrders(t, s, "acme", "")
+	proxy.Cut(true)
+	for range 2 {
+		ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+		began := time.Now()
+		wantUnavailable(t, "a write", s.Update(ctx, claim(ids[0])))
+		if took := time.Since(began); took > 8*time.Second {
+			t.Errorf("a write with half a second took %s", took)
+		}
+		cancel()
+	}
+}
+
 // TestSilentListener checks that the connection that waits for announcements notices its death.
 func TestSilentListener(t *testing.T) {
 	t.Parallel()
-	proxy, through := wire.Before(t, pgtest.Database(t))
+	proxy, through := tcpproxy.Before(t, pgtest.Database(t))
 	s := storetest.Open(t, through)
 	listens, ended := make(chan struct{}), make(chan error, 1)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -39,18 +39,16 @@ type EntryProof struct {
 	ChargeAmount sql.NullInt64 // of the charge that it gives back: an entry of kind charge for the same order
 }
 
-// EachEntry calls f for the ledger entries of an account and environment in their sequence. What they refer to is
-// joined by ids alone and compared here: given more to join by, PostgreSQL may walk the whole account for each entry.
-func (q Queries) EachEntry(
-	ctx context.Context, accountID string, env access.Environment, f func(*EntryProof) error,
-) error {
+// EachEntry calls f for the ledger entries of a tenant in their sequence. What they refer to is joined by ids alone and
+// compared here: given more to join by, PostgreSQL may walk the whole account for each entry.
+func (q Queries) EachEntry(ctx context.Context, tenant access.Tenant, f func(*EntryProof) error) error {
 	return q.db.Rows(ctx, `SELECT e.id, e.seq, e.kind, e.amount, e.balance_after, e.order_id, e.charge_id,
 		o.account_id, o.environment,
 		c.kind, c.order_id, c.account_id, c.environment, c.amount FROM ledger_entries AS e
 		LEFT JOIN orders AS o ON o.id = e.order_id LEFT JOIN ledger_entries AS c ON c.id = e.charge_id
-		WHERE e.`+ofTenant+" ORDER BY e.seq", []any{accountID, string(env)},
+		WHERE e.`+ofTenant+" ORDER BY e.seq", []any{tenant.AccountID, string(tenant.Environment)},
 		func(scan db.Scanner) error {
-			e := EntryProof{Entry: credit.Entry{AccountID: accountID, Environment: env}}
+			e := EntryProof{Entry: credit.Entry{Tenant: tenant}}
 			var orderID, chargeID, orderAccount, orderEnv, chargeKind, chargeOrder, chargeAccount, chargeEnv sql.NullString
 			var chargeAmount sql.NullInt64
 			if err := scan(&e.ID, &e.Seq, &e.Kind, &e.Amount, &e.BalanceAfter, &orderID, &chargeID, &orderAccount, &orderEnv,
@@ -58,8 +56,8 @@ func (q Queries) EachEntry(
 				return err
 			}
 			e.OrderID, e.ChargeID = orderID.String, chargeID.String
-			e.HasOrder = orderAccount.String == accountID && orderEnv.String == string(env)
-			own := chargeAccount.String == accountID && chargeEnv.String == string(env)
+			e.HasOrder = orderAccount.String == tenant.AccountID && orderEnv.String == string(tenant.Environment)
+			own := chargeAccount.String == tenant.AccountID && chargeEnv.String == string(tenant.Environment)
 			if own && chargeKind.String == string(credit.Charge) && chargeOrder == orderID {
 				e.ChargeAmount = chargeAmount
 			}
@@ -91,10 +89,8 @@ type OrderProof struct {
 	Signature     string              // of the certificate, as it is stored
 }
 
-// EachOrder calls f for the orders of an account and environment in their sequence.
-func (q Queries) EachOrder(
-	ctx context.Context, accountID string, env access.Environment, f func(*OrderProof) error,
-) error {
+// EachOrder calls f for the orders of a tenant in their sequence.
+func (q Queries) EachOrder(ctx context.Context, tenant access.Tenant, f func(*OrderProof) error) error {
 	return q.db.Rows(ctx, `SELECT o.id, o.seq, o.number, o.price, o.status, o.outcome, o.category_code, o.brand_code,
 			o.facts, o.creation,
 			(SELECT e.details FROM order_events AS e WHERE e.order_id = o.id AND e.event = 'completed'
@@ -105,7 +101,7 @@ func (q Queries) EachOrder(
 		FROM orders AS o LEFT JOIN ledger_entries AS l ON l.id = o.id AND l.kind = 'charge'
 		LEFT JOIN ledger_entries AS r ON r.charge_id = l.id
 		LEFT JOIN certificates AS c ON c.id = o.certificate_id
-		WHERE o.`+ofTenant+" ORDER BY o.seq", []any{accountID, string(env)},
+		WHERE o.`+ofTenant+" ORDER BY o.seq", []any{tenant.AccountID, string(tenant.Environment)},
 		func(scan db.Scanner) error {
 			var o OrderProof
 			var created, certified, document, keyID string

@@ -28,7 +28,7 @@ var storedTexts = []struct {
 	{"api_keys", "id", "limits", false, readAs(access.Key{}.Limits)},
 	{"api_keys", "id", "networks", false, readNetworks},
 	{"staff", "id", "token_networks", false, readNetworks},
-	{"approvals", "id", "deed", false, readAs(access.ApprovedDeed{})},
+	{"approvals", "id", "deed", false, readAs(access.ApprovalPayload{})},
 	{"verdict_drafts", "order_id", "draft", true, readAs(order.VerdictDraft{})},
 	{"events", "order_id", "body", true, readObject},
 	{"deliveries", "id", "body", true, readObject},
@@ -147,7 +147,7 @@ func (q Queries) OrderPhotosAfter(
 	}); err != nil {
 		return nil, "", err
 	}
-	stored, err := q.photos(ctx, names)
+	stored, err := q.PhotosNamed(ctx, names)
 	for i := range photos {
 		p := &photos[i]
 		p.Row, p.Known = stored[p.Name]
@@ -258,7 +258,7 @@ func (s *Store) integrityPostgres(ctx context.Context, deep bool, f func(where, 
 		case ok && e.Code == "42501": // not allowed
 			note = "PostgreSQL's indexes were not checked: " + e.Message
 			return nil
-		case ok && e.Code == "42P01" && s.gone(ctx, where): // no such table
+		case ok && e.Code == "42P01" && s.isDropped(ctx, where): // no such table
 			return nil
 		}
 		return err
@@ -291,8 +291,8 @@ func (s *Store) integrityPostgres(ctx context.Context, deep bool, f func(where, 
 	return note, nil
 }
 
-// gone reports whether PostgreSQL has no table or index of a name: housekeeping drops partitions at any time.
-func (s *Store) gone(ctx context.Context, name string) bool {
-	gone, err := db.Value[bool](ctx, s.db.Queries, "SELECT to_regclass($1) IS NULL", name)
-	return err == nil && gone
+// isDropped reports whether PostgreSQL has no table or index of a name: housekeeping drops partitions at any time.
+func (s *Store) isDropped(ctx context.Context, name string) bool {
+	dropped, err := db.Value[bool](ctx, s.db.Queries, "SELECT to_regclass($1) IS NULL", name)
+	return err == nil && dropped
 }

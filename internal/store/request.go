@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,35 +16,44 @@ import (
 // oldBlocks is how many of the oldest blocks are looked at when a tenant has too many requests: with each new one.
 const oldBlocks = 8
 
-// InsertRequests stores blocks of the request log. Of a tenant with more than most requests the oldest are deleted.
+// insertRequests stores a block. One that is there was stored by a transaction whose end was not heard of.
+const insertRequests = `INSERT INTO request_log (id, account_id, environment, first_id, requests, seq, body)
+	VALUES ($1, $2, $3, $4, $5, CAST($5 AS BIGINT) + COALESCE((SELECT newest.seq FROM request_log AS newest
+		WHERE newest.account_id = $2 AND newest.environment = $3 ORDER BY newest.id DESC LIMIT 1), 0), $6)
+	ON CONFLICT (id) DO NOTHING RETURNING seq`
+
+// InsertRequests stores blocks of the request log, in one round trip. Of a tenant with more than most requests the
+// oldest are deleted, in a second one.
 func (t *Tx) InsertRequests(blocks []*requestlog.Block, most int64) error {
-	for _, b := range blocks {
-		seq, err := db.Value[int64](t.Context(), t.db.Queries, `INSERT INTO request_log
-			(id, account_id, environment, first_id, requests, seq, body)
-			VALUES ($1, $2, $3, $4, $5, CAST($5 AS BIGINT) + COALESCE((SELECT newest.seq FROM request_log AS newest
-				WHERE newest.account_id = $2 AND newest.environment = $3 ORDER BY newest.id DESC LIMIT 1), 0), $6)
-			ON CONFLICT (id) DO NOTHING RETURNING seq`, b.Last.String(), b.AccountID, string(b.Environment),
-			b.First.String(), int64(b.Requests), b.Text())
-		if errors.Is(err, ErrNotFound) {
-			continue // stored by a transaction whose end was not heard of
-		}
-		if err != nil {
-			return err
-		}
-		if seq > most {
-			if err := t.deleteSurplus(b.Tenant, seq-most); err != nil {
-				return err
-			}
+	inserts := make([]db.Command, len(blocks))
+	var surplus []db.Command
+	for i, b := range blocks {
+		inserts[i] = db.Command{
+			Text: insertRequests,
+			Args: []any{
+				b.Last.String(), b.AccountID, string(b.Environment), b.First.String(), int64(b.Requests), b.Text(),
+			},
+			Each: func(r *db.Record) error {
+				if over := r.Integer(0) - most; over > 0 {
+					surplus = append(surplus, deleteSurplus(b.Tenant, over))
+				}
+				return nil
+			},
 		}
 	}
-	return nil
+	if err := t.db.Batch(inserts, false); err != nil {
+		return err
+	}
+	return t.db.Batch(surplus, false)
 }
 
 // deleteSurplus deletes the oldest blocks of a tenant, as far as a number in its sequence.
-func (t *Tx) deleteSurplus(tenant access.Tenant, upTo int64) error {
-	return t.exec(`DELETE FROM request_log WHERE id IN (SELECT id FROM request_log
-		WHERE account_id = $1 AND environment = $2 ORDER BY id LIMIT $3) AND seq <= $4`,
-		tenant.AccountID, string(tenant.Environment), oldBlocks, upTo)
+func deleteSurplus(tenant access.Tenant, upTo int64) db.Command {
+	return db.Command{
+		Text: `DELETE FROM request_log WHERE id IN (SELECT id FROM request_log
+			WHERE account_id = $1 AND environment = $2 ORDER BY id LIMIT $3) AND seq <= $4`,
+		Args: []any{tenant.AccountID, string(tenant.Environment), int64(oldBlocks), upTo},
+	}
 }
 
 // StoredBlock is a block of the request log as it is stored.

@@ -16,16 +16,16 @@ import (
 // Aged are the rows of a table that are deleted when their time is over.
 type Aged struct {
 	table, key string
-	old        string // which they are; $1 is a time
-	first      string // what those that go first are told by
+	old        string // the condition of such rows; $1 is a time
+	first      string // the column that decides which are deleted first
 }
 
-// What is deleted by its age without more ado. Versions of the catalog are kept for as long as they are among the last.
-// Attempts to sign in that began after a time are those of a clock that was set back.
+// What is deleted by its age alone. Versions of the catalog are kept for as long as they are among the last.
+// Windows of attempts to sign in that end far ahead are those of a clock that was set back.
 var (
 	OldSessions        = Aged{"sessions", "id", "expires_at <= $1", "expires_at"}
-	OldSignInAttempts  = Aged{"sign_in_attempts", "key", "started_at <= $1", "started_at"}
-	LaterAttempts      = Aged{"sign_in_attempts", "key", "started_at > $1", "started_at"}
+	OldSignInAttempts  = Aged{"sign_in_attempts", "key", "ends_at <= $1", "ends_at"}
+	LaterAttempts      = Aged{"sign_in_attempts", "key", "ends_at > $1", "ends_at"}
 	OldDevices         = Aged{"sign_in_devices", "audience, user_id, device_hash", "seen_at <= $1", "seen_at"}
 	OldChallenges      = Aged{"spent_challenges", "challenge_hash", "expires_at <= $1", "expires_at"}
 	OldLinks           = Aged{"links", "id", "(expires_at < $1 OR used_at < $1)", "id"}
@@ -156,23 +156,6 @@ func (q Queries) HasDeliveries(ctx context.Context, before time.Time) (bool, err
 		" ORDER BY id LIMIT 1) AS oldest WHERE created_at < $1", column.Micros(before))
 }
 
-// UnknownPhotos returns those of the names that no photo has, and those of photos that were erased.
-func (q Queries) UnknownPhotos(ctx context.Context, names []string) (unknown, erased []string, err error) {
-	known, err := q.photos(ctx, names)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, name := range names {
-		switch p, ok := known[name]; {
-		case !ok:
-			unknown = append(unknown, name)
-		case p.Erased:
-			erased = append(erased, name)
-		}
-	}
-	return unknown, erased, nil
-}
-
 // HasAttempts reports whether there are attempts in the log that were made before the time, except for those of some
 // parts.
 func (q Queries) HasAttempts(ctx context.Context, before time.Time, except ...partition.Range) (bool, error) {
@@ -235,7 +218,7 @@ func (t *Tx) SetRetentionMark(env access.Environment, m RetentionMark) error {
 type AgedOrder struct {
 	ID        string
 	AccountID string
-	At        time.Time // by which its age is told
+	At        time.Time // by which its age is measured
 	Skip      bool      // it is not of the environment
 }
 
@@ -264,6 +247,9 @@ func (q Queries) AgedOrders(
 	return orders, err
 }
 
+// ErrPartitionBusy is that a part could not be dropped now, because others used the table all the time.
+var ErrPartitionBusy = partition.ErrBusy
+
 // MakePartitions makes the parts of partitioned tables ahead of a time, and returns how many were missing. On SQLite,
 // here and below, there are no parts.
 func (s *Store) MakePartitions(ctx context.Context, now time.Time) (made int, err error) {
@@ -274,7 +260,8 @@ func (s *Store) MakePartitions(ctx context.Context, now time.Time) (made int, er
 }
 
 // DropOld drops the parts of deliveries, with their attempts, of events or of the request log that are all from before
-// a time, and returns how many. What has to stay of deliveries is deleted by DeleteOldDeliveries.
+// a time, and returns how many. What has to stay of deliveries is deleted by DeleteOldDeliveries. An error may be
+// ErrPartitionBusy.
 func (s *Store) DropOld(ctx context.Context, table string, before time.Time) (dropped int, err error) {
 	if !s.Shared() {
 		return 0, nil
@@ -340,7 +327,7 @@ func (t *Tx) TrimPortalLog(accountID string, before, now time.Time, limit int) (
 	return n, t.appendEvent(audit.PortalLog, &audit.Event{
 		AccountID: accountID, At: now, Code: audit.LogTrimmed,
 		Actor:    audit.Actor{Type: audit.BySystem, Name: "system", Source: audit.FromSystem},
-		Target:   audit.Target{Type: audit.OnLog},
+		Target:   audit.Target{Type: audit.TargetLog},
 		Metadata: map[string]any{"through": trimmed.Number},
 	})
 }

@@ -79,6 +79,13 @@ func (t *Tx) DeleteSession(audience access.Audience, userID, id string) error {
 	return t.db.One("DELETE FROM sessions WHERE id = $1 AND audience = $2 AND user_id = $3", id, string(audience), userID)
 }
 
+// KeepSessions ends the sessions of a user but for so many that were used last, and returns how many.
+func (t *Tx) KeepSessions(audience access.Audience, userID string, keep int) (int64, error) {
+	return t.db.Exec(`DELETE FROM sessions WHERE audience = $1 AND user_id = $2 AND id NOT IN (
+		SELECT id FROM sessions WHERE audience = $1 AND user_id = $2 ORDER BY last_seen_at DESC, id DESC LIMIT $3)`,
+		string(audience), userID, keep)
+}
+
 // DeleteSessions ends all sessions of a user except one, which may be empty, and returns how many.
 func (t *Tx) DeleteSessions(audience access.Audience, userID, exceptID string) (int64, error) {
 	return t.db.Exec("DELETE FROM sessions WHERE audience = $1 AND user_id = $2 AND id <> $3",

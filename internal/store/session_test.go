@@ -37,7 +37,7 @@ func TestUnknownSignIn(t *testing.T) {
 				return tx.AppendAudit(&audit.Event{
 					AccountID: account.ID, UserID: uuid7.New(), At: noon, Code: audit.LoginFailed,
 					Actor:    audit.Actor{Type: audit.ByUser, ID: uuid7.New(), Name: "a@b.example", Source: audit.FromPortal},
-					Target:   audit.Target{Type: audit.OnUser, ID: uuid7.New()},
+					Target:   audit.Target{Type: audit.TargetUser, ID: uuid7.New()},
 					Metadata: map[string]any{"reason": "wrong-password"},
 				})
 			})

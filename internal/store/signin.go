@@ -23,35 +23,37 @@ func (t *Tx) CountUnknownSignIn() error {
 	return err
 }
 
-// SignInWindow is how often something was tried since the window of it began.
+// SignInWindow is how often something was tried in a window, and when that ends.
 type SignInWindow struct {
-	Count   int
-	Started time.Time
+	Count int
+	Ends  time.Time
 }
 
-// SignInAttempts returns the running window of a key, if there is one: it began after since, and not after now.
-func (q Queries) SignInAttempts(ctx context.Context, key string, now, since time.Time) (SignInWindow, error) {
+// SignInAttempts returns the running window of a key, which has a length, if there is one.
+func (q Queries) SignInAttempts(
+	ctx context.Context, key string, now time.Time, length time.Duration,
+) (SignInWindow, error) {
 	var a SignInWindow
-	err := q.db.Row(ctx, `SELECT attempts, started_at FROM sign_in_attempts
-		WHERE key = $1 AND started_at > $2 AND started_at <= $3`,
-		[]any{key, column.Micros(since), column.Micros(now)}, &a.Count, column.Time(&a.Started))
+	err := q.db.Row(ctx, `SELECT attempts, ends_at FROM sign_in_attempts
+		WHERE key = $1 AND ends_at > $2 AND ends_at <= $3`,
+		[]any{key, column.Micros(now), column.Micros(now.Add(length))}, &a.Count, column.Time(&a.Ends))
 	if errors.Is(err, ErrNotFound) {
 		err = nil
 	}
 	return a, err
 }
 
-// CountAttempt counts an attempt in the running window of a key, or in a new one when the last began by since, or after
-// now: a clock was set back. The row stays locked until the transaction ends.
-func (t *Tx) CountAttempt(key string, now, since time.Time) (a SignInWindow, err error) {
-	err = t.db.Row(t.Context(), `INSERT INTO sign_in_attempts (key, started_at, attempts) VALUES ($1, $2, 1)
+// CountAttempt counts an attempt in the running window of a key, or in a new one when the last has ended, or ends later
+// than one that begins now: a clock was set back. The row stays locked until the transaction ends.
+func (t *Tx) CountAttempt(key string, now time.Time, length time.Duration) (a SignInWindow, err error) {
+	err = t.db.Row(t.Context(), `INSERT INTO sign_in_attempts (key, ends_at, attempts) VALUES ($1, $3, 1)
 		ON CONFLICT (key) DO UPDATE SET
-			attempts = CASE WHEN sign_in_attempts.started_at > $3 AND sign_in_attempts.started_at <= $2
+			attempts = CASE WHEN sign_in_attempts.ends_at > $2 AND sign_in_attempts.ends_at <= $3
 				THEN sign_in_attempts.attempts + 1 ELSE 1 END,
-			started_at = CASE WHEN sign_in_attempts.started_at > $3 AND sign_in_attempts.started_at <= $2
-				THEN sign_in_attempts.started_at ELSE excluded.started_at END
-		RETURNING attempts, started_at`, []any{key, column.Micros(now), column.Micros(since)}, &a.Count,
-		column.Time(&a.Started))
+			ends_at = CASE WHEN sign_in_attempts.ends_at > $2 AND sign_in_attempts.ends_at <= $3
+				THEN sign_in_attempts.ends_at ELSE excluded.ends_at END
+		RETURNING attempts, ends_at`, []any{key, column.Micros(now), column.Micros(now.Add(length))}, &a.Count,
+		column.Time(&a.Ends))
 	return a, err
 }
 
@@ -86,6 +88,13 @@ func (t *Tx) SeeDevice(a access.Audience, userID, device string, now time.Time) 
 	}
 	return false, t.db.One(`UPDATE sign_in_devices SET seen_at = $4
 		WHERE audience = $1 AND user_id = $2 AND device_hash = $3`, string(a), userID, device, column.Micros(now))
+}
+
+// KeepDevices makes the browsers of a person unknown but for so many that were used last.
+func (t *Tx) KeepDevices(a access.Audience, userID string, keep int) error {
+	return t.exec(`DELETE FROM sign_in_devices WHERE audience = $1 AND user_id = $2 AND device_hash NOT IN (
+		SELECT device_hash FROM sign_in_devices WHERE audience = $1 AND user_id = $2
+		ORDER BY seen_at DESC, device_hash LIMIT $3)`, string(a), userID, keep)
 }
 
 // ForgetDevices makes all browsers of a person unknown.

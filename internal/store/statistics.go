@@ -10,34 +10,57 @@ import (
 	"github.com/assayhq/assay/internal/store/uuid7"
 )
 
-const endedOrders = `SELECT status, outcome, answer_time, due_at, ended_at, assignee_id FROM orders
-	WHERE environment = 'live' AND ended_at IS NOT NULL AND ended_at >= $1 AND ended_at < $2`
+// statisticsPage is how many orders of a day a statement reads at most: each has the time limit of a read to itself, so
+// that a day is read to its end however busy it was.
+const statisticsPage = 1000
+
+const endedOrders = `SELECT id, status, outcome, answer_time, due_at, ended_at, assignee_id FROM orders
+	WHERE environment = 'live' AND ended_at IS NOT NULL AND (ended_at, id) > ($1, $2) AND ended_at < $3
+	ORDER BY ended_at, id LIMIT $4`
 
 // EachEndedOrder calls each for the Live orders that ended in [from, to): a range of an index, as long as the period is
-// busy. It reads what statistics need: the columns above.
+// busy, in pages. It reads what statistics need: the columns above.
 func (q Queries) EachEndedOrder(ctx context.Context, from, to time.Time, each func(*order.Order)) error {
-	return q.db.Rows(ctx, endedOrders, []any{column.Micros(from), column.Micros(to)}, func(scan db.Scanner) error {
-		var o order.Order
-		if err := scan(&o.Status, column.Text(&o.Outcome), &o.AnswerTime, column.TimeOrNil(&o.DueAt),
-			column.TimeOrNil(&o.EndedAt), column.Text(&o.AssigneeID)); err != nil {
+	after, afterID := from, "" // before every id
+	for {
+		n := 0
+		args := []any{column.Micros(after), afterID, column.Micros(to), statisticsPage}
+		err := q.db.Rows(ctx, endedOrders, args, func(scan db.Scanner) error {
+			var o order.Order
+			if err := scan(&o.ID, &o.Status, column.Text(&o.Outcome), &o.AnswerTime, column.TimeOrNil(&o.DueAt),
+				column.TimeOrNil(&o.EndedAt), column.Text(&o.AssigneeID)); err != nil {
+				return err
+			}
+			n, after, afterID = n+1, *o.EndedAt, o.ID
+			each(&o)
+			return nil
+		})
+		if err != nil || n < statisticsPage {
 			return err
 		}
-		each(&o)
-		return nil
-	})
+	}
 }
 
 // clockSlack is how far the clocks behind ids and behind the times of orders may differ.
 const clockSlack = time.Hour
 
-const createdOrders = `SELECT COUNT(*) FROM orders WHERE id >= $1 AND id < $2 AND environment || '' = 'live'
-	AND created_at >= $3 AND created_at < $4`
+const createdOrders = `SELECT COUNT(*), COALESCE(MAX(id), ''),
+	COALESCE(SUM(CASE WHEN environment = 'live' AND created_at >= $4 AND created_at < $5 THEN 1 ELSE 0 END), 0)
+	FROM (SELECT id, environment, created_at FROM orders WHERE id > $1 AND id < $2 ORDER BY id LIMIT $3) AS page`
 
 // CountCreatedOrders counts the Live orders that were created in [from, to). Ids are in order of time, so it is a range
-// of the primary key; the environment is hidden from the planner, which would otherwise read all Live orders.
-func (q Queries) CountCreatedOrders(ctx context.Context, from, to time.Time) (int64, error) {
-	return db.Value[int64](ctx, q.db, createdOrders,
-		uuid7.First(from.Add(-clockSlack)), uuid7.First(to.Add(clockSlack)), column.Micros(from), column.Micros(to))
+// of the primary key, in pages.
+func (q Queries) CountCreatedOrders(ctx context.Context, from, to time.Time) (created int64, err error) {
+	after, end := uuid7.First(from.Add(-clockSlack)), uuid7.First(to.Add(clockSlack))
+	for {
+		var read, counted int64
+		err := q.db.Row(ctx, createdOrders, []any{after, end, statisticsPage, column.Micros(from), column.Micros(to)},
+			&read, &after, &counted)
+		created += counted
+		if err != nil || read < statisticsPage {
+			return created, err
+		}
+	}
 }
 
 // ClaimedOrders returns how many Live orders each staff user has claimed and not judged yet, by staff id.

@@ -24,6 +24,20 @@ import (
 // ErrNotFound is returned by reads of a single row that does not exist in the caller's scope.
 var ErrNotFound = db.ErrNotFound
 
+// NotFoundAs returns the refusal that the caller is told in place of ErrNotFound, and any other error as it is.
+func NotFoundAs(err, refusal error) error {
+	if errors.Is(err, ErrNotFound) {
+		return refusal
+	}
+	return err
+}
+
+// IgnoreNotFound returns nil in place of ErrNotFound, and any other error as it is.
+func IgnoreNotFound(err error) error { return NotFoundAs(err, nil) }
+
+// RoundTime returns a time as the database keeps it, so that what is answered and what is read back are equal.
+func RoundTime(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+
 // ErrExists is returned by writes that would violate a UNIQUE constraint.
 var ErrExists = db.ErrExists
 
@@ -51,16 +65,19 @@ func each[T any](
 }
 
 // Tx is one transaction: the reads and the writes. Its reads ignore the context they are given and use that of the
-// transaction, which a request cannot cancel. So a caller passes the context it has, or Context.
+// transaction, which a request cannot cancel. So a function that is given a Tx needs no context for them: it passes
+// Context.
 type Tx struct {
 	Queries
 	db    *db.Tx
 	chain audit.Chain // of the logs
 }
 
-func newTx(tx *db.Tx) *Tx { return &Tx{Queries: Queries{tx.Queries}, db: tx} }
+func newTx(tx *db.Tx, chain audit.Chain) *Tx {
+	return &Tx{Queries: Queries{tx.Queries}, db: tx, chain: chain}
+}
 
-// Context is the context of the transaction, for functions that have no other.
+// Context is the context of the transaction. It may carry nothing of the request, such as its trace: others share it.
 func (t *Tx) Context() context.Context { return t.db.Context() }
 
 // exec runs a statement, whatever it changes.
@@ -168,7 +185,8 @@ func (s *Store) ProbeWrite(ctx context.Context) error {
 
 // Update runs f in one transaction that is on disk when Update returns nil. f may run more than once, reads and writes
 // only through its Tx, and must not do network or file work: on SQLite every writer waits for it. Canceling ctx does
-// not undo a transaction that has begun.
+// not undo a transaction that has begun. The deadline of ctx ends the wait for it: of one that has begun by then nobody
+// knows whether it is done.
 func (s *Store) Update(ctx context.Context, f func(*Tx) (err error)) error {
 	return s.db.Update(ctx, s.sealing(f))
 }
@@ -176,11 +194,7 @@ func (s *Store) Update(ctx context.Context, f func(*Tx) (err error)) error {
 // sealing returns f for a transaction that has the chain of the logs.
 func (s *Store) sealing(f func(*Tx) error) func(*db.Tx) error {
 	chain := s.Chain()
-	return func(tx *db.Tx) error {
-		t := newTx(tx)
-		t.chain = chain
-		return f(t)
-	}
+	return func(tx *db.Tx) error { return f(newTx(tx, chain)) }
 }
 
 // Admit decides whether a request that writes is served: see admission.Gate.
@@ -188,7 +202,7 @@ func (s *Store) Admit(ctx context.Context) (admitted context.Context, done func(
 	return s.db.Admit(ctx)
 }
 
-// Load tells how many transactions of requests run and wait, and how many were refused since the start.
+// Load returns how many transactions of requests run and wait, and how many were refused since the start.
 func (s *Store) Load() (running, waiting int, refused int64) { return s.db.Load() }
 
 // Unhurried returns a context for background work, whose transactions are never refused because of overload.
@@ -240,7 +254,7 @@ func (s *Store) UseReplica(target string, maxLag time.Duration, log *slog.Logger
 // order and balances are never read this way.
 func (s *Store) Lists(ctx context.Context) Queries { return Queries{s.db.Lists(ctx)} }
 
-// ReplicaStatus tells of the replica; nil where there is none.
+// ReplicaStatus returns the status of the replica; nil where there is none.
 func (s *Store) ReplicaStatus() *db.ReplicaStatus { return s.db.ReplicaStatus() }
 
 // PingReplica returns why the replica is not used; nil: it is.

@@ -55,9 +55,9 @@ func TestUpdate(t *testing.T) {
 	})
 }
 
-// TestUpdateTogether has one row wanted by many: each use case succeeds or fails alone, whatever happens to the others
+// TestUpdateGrouped has one row wanted by many: each use case succeeds or fails alone, whatever happens to the others
 // in its transaction.
-func TestUpdateTogether(t *testing.T) {
+func TestUpdateGrouped(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		const calls = 200
 		boom := errors.New("boom")
@@ -84,7 +84,7 @@ func TestUpdateTogether(t *testing.T) {
 			}
 			work.Go(func() {
 				tries := 0
-				errs[i] = s.UpdateTogether(store.Unhurried(t.Context()), "row", func(tx *store.Tx) error {
+				errs[i] = s.UpdateGrouped(store.Unhurried(t.Context()), "row", func(tx *store.Tx) error {
 					tries++
 					if err := tx.InsertAccount(accounts[i]); err != nil {
 						return err

@@ -8,11 +8,13 @@ import (
 
 // Cache keeps values by key. It is safe for concurrent use.
 type Cache[K comparable, V any] struct {
-	life time.Duration
-	size int
+	life   time.Duration
+	size   int
+	weight func(V) int
 
 	mu      sync.RWMutex
 	entries map[K]entry[V]
+	used    int // of size
 }
 
 type entry[V any] struct {
@@ -23,7 +25,13 @@ type entry[V any] struct {
 // New returns a cache whose entries live for a time. It is emptied when it has size entries: that is for keys that only
 // valid callers can add, where it is rare.
 func New[K comparable, V any](life time.Duration, size int) *Cache[K, V] {
-	return &Cache[K, V]{life: life, size: size, entries: make(map[K]entry[V])}
+	return NewWeighted[K](life, size, func(V) int { return 1 })
+}
+
+// NewWeighted is New for values of different sizes, such as bytes: those in the cache have size together. One that is
+// larger alone is not kept.
+func NewWeighted[K comparable, V any](life time.Duration, size int, weight func(V) int) *Cache[K, V] {
+	return &Cache[K, V]{life: life, size: size, weight: weight, entries: make(map[K]entry[V])}
 }
 
 // Get returns the value of the key, unless it is missing or too old at the time now.
@@ -43,19 +51,34 @@ func (c *Cache[K, V]) Put(key K, value V, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	loaded := now
-	if e, ok := c.entries[key]; ok && c.fresh(e, now) {
-		loaded = e.loaded
-	} else if len(c.entries) >= c.size {
-		clear(c.entries)
+	if e, ok := c.entries[key]; ok {
+		if c.fresh(e, now) {
+			loaded = e.loaded
+		}
+		c.used -= c.weight(e.value)
+		delete(c.entries, key)
+	}
+	weight := c.weight(value)
+	if weight > c.size {
+		return
+	}
+	if c.used+weight > c.size {
+		c.clear()
 	}
 	c.entries[key] = entry[V]{value: value, loaded: loaded}
+	c.used += weight
 }
 
 // Clear removes all entries.
 func (c *Cache[K, V]) Clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.clear()
+}
+
+func (c *Cache[K, V]) clear() {
 	clear(c.entries)
+	c.used = 0
 }
 
 // fresh reports whether an entry can be used. One from the future belongs to a clock that was set back.

@@ -11,7 +11,7 @@ import (
 	"github.com/assayhq/assay/client"
 	"github.com/assayhq/assay/internal/pages/docs"
 	"github.com/assayhq/assay/internal/testkit/must"
-	"github.com/assayhq/assay/internal/testkit/need"
+	"github.com/assayhq/assay/internal/testkit/requires"
 )
 
 // programs run the languages; each is a Debian package and a command.
@@ -22,12 +22,13 @@ var programs = map[string][2]string{
 
 // TestDocumentation starts one service and runs everything that the documentation shows against it.
 func TestDocumentation(t *testing.T) {
-	need.Engine(t, "the programming languages of the samples")
+	requires.Engine(t, "the programming languages of the samples")
 	commands := make(map[string]string)
 	for language, p := range programs {
-		commands[language] = need.Program(t, p[0], p[1])
+		commands[language] = requires.Program(t, p[0], p[1])
 	}
-	need.Program(t, "curl", "curl")
+	requires.Program(t, "curl", "curl")
+	requires.Program(t, "openssl", "openssl")
 	w := newWorld(t)
 	w.installTypeScript(commands["ts"])
 	integration, desk, err := docs.Samples(w.server.URL(""))
@@ -74,7 +75,6 @@ var extensions = map[string]string{"sh": "sh", "ts": "mjs", "python": "py", "php
 const (
 	exampleFront    = "https://media.assay.example/media/k3x7v2qmzr5tdw6nbhs4ycjfaoplg2ei.jpg"
 	exampleSerial   = "https://media.assay.example/media/t6bq4nzw2rkdm7xsvcf3ohjpgyea5uil.heic"
-	exampleKey      = "5b0f9a52-3f7e-4a8e-9d6e-0c4f1f9b7a11"
 	exampleOrder    = "SKU-20417"
 	exampleLink     = "0199c3b1-52d4-7a90-8c1e-3f7b9d2a6e40"
 	exampleEndpoint = "0199c3a8-3c0f-7d84-b1a6-9e2c4f6b8d10"
@@ -87,7 +87,7 @@ func (w *world) prepare(ctx context.Context, s docs.Sample) docs.Sample {
 	w.t.Helper()
 	unique := s.Operation + "-" + s.Language
 	photos := w.photos
-	replace := []string{exampleKey, unique, exampleHook, w.receiver.URL + "/" + unique}
+	replace := []string{exampleHook, w.receiver.URL + "/" + unique}
 	switch s.Operation {
 	case "getOrder", "simulateOrder":
 		w.testOrder(ctx, unique)

@@ -11,14 +11,14 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/pages/docs"
 	"github.com/assayhq/assay/internal/testkit/must"
-	"github.com/assayhq/assay/internal/testkit/need"
+	"github.com/assayhq/assay/internal/testkit/requires"
 )
 
 // TestTypeScriptTypes checks the types of everything that the documentation shows in TypeScript, as strictly as a
 // reader's compiler may: running it, as TestDocumentation does, does not look at types.
 func TestTypeScriptTypes(t *testing.T) {
-	need.Engine(t, "the programming languages of the samples")
-	node := need.Program(t, programs["ts"][0], programs["ts"][1])
+	requires.Engine(t, "the programming languages of the samples")
+	node := requires.Program(t, programs["ts"][0], programs["ts"][1])
 	w := &world{t: t, folder: t.TempDir()}
 	w.installTypeScript(node)
 	var files []string

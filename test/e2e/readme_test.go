@@ -7,15 +7,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/assayhq/assay/internal/testkit/program"
+	"github.com/assayhq/assay/internal/testkit/requires"
 )
 
 // TestReadme runs the first order of the README, line by line, in the folder of a demo.
 func TestReadme(t *testing.T) {
 	t.Parallel()
-	bash := need.Program(t, "bash", "bash")
-	need.Program(t, "curl", "curl")
+	bash := requires.Program(t, "bash", "bash")
+	requires.Program(t, "curl", "curl")
 	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
 	if err != nil {
 		t.Fatal(err)

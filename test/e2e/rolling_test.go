@@ -18,17 +18,17 @@ import (
 	"github.com/assayhq/assay/client"
 	"github.com/assayhq/assay/internal/testkit/child"
 	"github.com/assayhq/assay/internal/testkit/must"
-	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
 	"github.com/assayhq/assay/internal/testkit/program"
 	"github.com/assayhq/assay/internal/testkit/redistest"
+	"github.com/assayhq/assay/internal/testkit/requires"
 	"github.com/assayhq/assay/internal/testkit/s3test"
 )
 
 // TestRollingRestart restarts three nodes one by one behind the proxy of deploy, while customers read, upload and
 // order: no request fails, and all that was acknowledged is there.
 func TestRollingRestart(t *testing.T) {
-	caddy := need.Tool(t, "install-deploy-tools", "caddy")
+	caddy := requires.Tool(t, "install-deploy-tools", "caddy")
 	settings := program.Settings{
 		"database": pgtest.Database(t), "secret-key": secretKey, "redis": redistest.Start(t).URL(),
 		"media":           s3test.Start(t).Bucket(t),

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/testkit/must"
-	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/assayhq/assay/internal/testkit/pictures"
 	"github.com/assayhq/assay/internal/testkit/program"
+	"github.com/assayhq/assay/internal/testkit/requires"
 )
 
 const (
@@ -83,7 +83,7 @@ func (w *workshop) run(name string, arguments ...string) string {
 
 // TestOapiCodegen makes a Go client of the OpenAPI 3.0 document and runs the whole flow of an order with it.
 func TestOapiCodegen(t *testing.T) {
-	need.Engine(t, "oapi-codegen")
+	requires.Engine(t, "oapi-codegen")
 	w := newWorkshop(t, "openapi-3.0.json")
 	w.write("go.mod", []byte("module shop\n\ngo 1.26\n"))
 	w.run("go", "run", oapiCodegen, "-package", "main", "-generate", "types,client", "-o", "assay.gen.go", "openapi.json")
@@ -96,8 +96,8 @@ func TestOapiCodegen(t *testing.T) {
 
 // TestOpenAPITypeScript makes TypeScript types of the OpenAPI 3.1 document, checks a program against them and runs it.
 func TestOpenAPITypeScript(t *testing.T) {
-	npm := need.Program(t, "npm", "npm")
-	node := need.Program(t, "nodejs", "node")
+	npm := requires.Program(t, "npm", "npm")
+	node := requires.Program(t, "nodejs", "node")
 	w := newWorkshop(t, "openapi.json")
 	w.write("package.json", []byte(`{"type":"commonjs","private":true}`))
 	w.run(npm, append([]string{"install", "--no-audit", "--no-fund", "--silent"}, npmPackages...)...)

@@ -18,7 +18,7 @@ import (
 	"github.com/assayhq/assay/internal/testkit/receiver"
 	"github.com/assayhq/assay/internal/testkit/redistest"
 	"github.com/assayhq/assay/internal/testkit/s3test"
-	"github.com/assayhq/assay/internal/testkit/wire"
+	"github.com/assayhq/assay/internal/testkit/tcpproxy"
 )
 
 // cluster is three nodes on a PostgreSQL, an S3 server and a Redis of their own. What the last node reaches, it reaches
@@ -31,7 +31,7 @@ type cluster struct {
 	storage  *s3test.Server
 	redis    *redistest.Server
 	network  *network
-	sql      *wire.Proxy // between the second node and PostgreSQL
+	sql      *tcpproxy.Proxy // between the second node and PostgreSQL
 }
 
 // member is a node with the program that runs it.
@@ -67,7 +67,7 @@ func newCluster(t *testing.T, settings program.Settings) *cluster {
 		own["data"] = t.TempDir()
 		switch i {
 		case 1:
-			c.sql, own["database"] = wire.Before(t, database)
+			c.sql, own["database"] = tcpproxy.Before(t, database)
 		case 2:
 			m.client.Timeout, m.remote = 5*time.Second, true
 			for _, name := range []string{"database", "redis", "media"} {
@@ -138,7 +138,7 @@ type network struct {
 	host, node string // addresses
 	launcher   []string
 	device     string // empty: there are only the proxies
-	proxies    []*wire.Proxy
+	proxies    []*tcpproxy.Proxy
 }
 
 func newNetwork(t *testing.T) *network {
@@ -189,7 +189,7 @@ func (n *network) through(t *testing.T, address string) string {
 	if endpoint.Host != "" {
 		host = endpoint.Host
 	}
-	p := wire.StartAt(t, n.host, host)
+	p := tcpproxy.StartAt(t, n.host, host)
 	n.proxies = append(n.proxies, p)
 	if endpoint.Host != "" {
 		endpoint.Host = p.Addr()

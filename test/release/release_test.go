@@ -17,7 +17,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/assayhq/assay/internal/testkit/need"
+	"github.com/assayhq/assay/internal/testkit/requires"
 )
 
 const root = "../.."
@@ -77,7 +77,7 @@ func makeRelease(t *testing.T, from, key string) string {
 // TestRelease checks that a release has the same bytes wherever it is made, that its sums are those of its files, that
 // its archive has the program with its licences, and that a signature by the releaser's key can be checked.
 func TestRelease(t *testing.T) {
-	if need.Fast() {
+	if requires.Fast() {
 		t.Skip("builds the program twice")
 	}
 	key := filepath.Join(t.TempDir(), "key")

@@ -79,18 +79,18 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.Responder.Handle(a.serve).ServeHTTP(w, r)
 }
 
-// serve checks authentication, route and role. The handler then checks the body and, through the use case, the order:
-// that it exists, that its state allows the move, that nobody else holds it, and what the body says of it.
+// serve checks authentication, route, rate limit and role. The handler then checks the body and, through the use case,
+// the order: that it exists, that its state allows the move, that nobody else holds it, and what the body says of it.
 func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 	staff, err := a.authenticate(r)
 	if err != nil {
 		return err
 	}
-	if err := a.count(r, staff); err != nil {
-		return err
-	}
 	row, id, err := a.paths.Find(w, r)
 	if err != nil {
+		return err
+	}
+	if err := a.count(r, staff); err != nil {
 		return err
 	}
 	route := &a.routes[row]

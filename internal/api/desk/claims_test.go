@@ -200,7 +200,7 @@ func TestClaimAfterDeactivation(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		id := w.queued(t)
 		must.NoError(t, second(w.Service.DeactivateStaff(t.Context(), access.Operator, w.Mika.Staff.ID)))
-		_, err := w.Service.TakeNextOrder(t.Context(), w.Mika.Staff.Actor(access.Origin{}), order.Part{})
+		_, err := w.Service.TakeNextOrder(t.Context(), w.Mika.Staff.Actor(access.Origin{}), order.QueueFilter{})
 		if fault.CodeOf(err) != "unauthorized" {
 			t.Errorf("next: %v, want unauthorized", err)
 		}

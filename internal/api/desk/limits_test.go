@@ -66,9 +66,10 @@ func TestClaimLimit(t *testing.T) {
 
 		// At the pages the limit is another one.
 		page := w.Ren.Staff.Actor(access.Origin{})
-		_, err = w.Service.TakeNextOrder(t.Context(), page, order.Part{})
+		_, err = w.Service.TakeNextOrder(t.Context(), page, order.QueueFilter{})
 		must.NoError(t, err)
-		if _, err = w.Service.TakeNextOrder(t.Context(), page, order.Part{}); fault.CodeOf(err) != "claim-limit-reached" {
+		_, err = w.Service.TakeNextOrder(t.Context(), page, order.QueueFilter{})
+		if fault.CodeOf(err) != "claim-limit-reached" {
 			t.Errorf("a second one at the pages: %v", err)
 		}
 		w.post(t, w.Ren, "/orders/next", "").want(t, http.StatusOK, "")
@@ -82,6 +83,7 @@ func TestRateLimit(t *testing.T) {
 	})
 	for range 5 {
 		w.get(t, w.Mika, "/reasons").want(t, http.StatusOK, "")
+		w.get(t, w.Mika, "/nothing").want(t, http.StatusNotFound, "not-found") // costs no quota
 	}
 	r := w.get(t, w.Mika, "/reasons").want(t, http.StatusTooManyRequests, "rate-limit-exceeded")
 	if r.header.Get("Retry-After") != "60" || r.at("details", "retry_after_seconds") != 60.0 {

@@ -118,7 +118,7 @@ func (m *model) next(rt *rapid.T) {
 			first = id
 		}
 	}
-	got, err := m.w.Service.TakeNextOrder(m.ctx, who.Actor(access.Origin{}), order.Part{})
+	got, err := m.w.Service.TakeNextOrder(m.ctx, who.Actor(access.Origin{}), order.QueueFilter{})
 	m.must(rt, err)
 	switch {
 	case first == "" && got == nil:
@@ -318,7 +318,7 @@ func (m *model) checkLedger(rt *rapid.T) {
 	seq := int64(0)
 	refunds := make(map[string]int)
 	for page := 1; ; page++ {
-		entries, total, err := m.w.Store.LedgerPage(m.ctx, m.w.Customer.Account.ID, access.Live, page, 500)
+		entries, total, err := m.w.Store.LedgerPage(m.ctx, m.w.Customer.Account.Tenant(access.Live), page, 500)
 		m.must(rt, err)
 		if page == 1 {
 			seq = total.Entries
@@ -358,7 +358,7 @@ func (m *model) cancelAll(rt *rapid.T) {
 }
 
 func (m *model) balance(rt *rapid.T) int64 {
-	credits, err := m.w.Store.Balance(m.ctx, m.w.Customer.Account.ID, access.Live)
+	credits, err := m.w.Store.Balance(m.ctx, m.w.Customer.Account.Tenant(access.Live))
 	m.must(rt, err)
 	return credits
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/httpx"
+	"github.com/assayhq/assay/internal/httpx/input"
 	"github.com/assayhq/assay/internal/service"
 )
 
@@ -15,16 +16,16 @@ const orderLimit, maxOrderLimit = 50, 100
 
 // listOrders shows orders of every status unless one is asked for.
 func (a *API) listOrders(w http.ResponseWriter, r *http.Request, c *call) error {
-	q := httpx.ReadQuery(r)
+	q := input.ReadQuery(r)
 	l := q.Locale()
 	f := order.Filter{Sort: order.DueFirst, Environment: access.Live}
-	if status := httpx.Enum(q, "status", order.Statuses...); status != "" {
+	if status := input.Enum(q, "status", order.Statuses...); status != "" {
 		f.Statuses = []order.Status{status}
 	}
-	if env := httpx.Enum(q, "environment", access.Environments...); env != "" {
+	if env := input.Enum(q, "environment", access.Environments...); env != "" {
 		f.Environment = env
 	}
-	if httpx.Enum(q, "assignee", "me") != "" {
+	if input.Enum(q, "assignee", "me") != "" {
 		f.AssigneeID = c.actor.ID
 	}
 	page, limit := q.Page(orderLimit, maxOrderLimit)
@@ -47,7 +48,7 @@ func (a *API) takeNext(w http.ResponseWriter, r *http.Request, c *call) error {
 	if err != nil {
 		return err
 	}
-	o, err := a.Service.TakeNextOrder(r.Context(), c.actor, order.Part{})
+	o, err := a.Service.TakeNextOrder(r.Context(), c.actor, order.QueueFilter{})
 	if err != nil {
 		return err
 	}
@@ -110,6 +111,6 @@ func (a *API) cancel(ctx context.Context, actor access.Actor, id, note string) (
 }
 
 func locale(r *http.Request) (text.Locale, error) {
-	q := httpx.ReadQuery(r)
+	q := input.ReadQuery(r)
 	return q.Locale(), q.Done()
 }

@@ -157,7 +157,7 @@ func TestNextRace(t *testing.T) {
 		for i := range n {
 			who := []*service.NewStaff{w.Mika, w.Ren, w.Admin}[i%3]
 			callers.Go(func() {
-				o, err := w.Service.TakeNextOrder(t.Context(), who.Staff.Actor(access.Origin{}), order.Part{})
+				o, err := w.Service.TakeNextOrder(t.Context(), who.Staff.Actor(access.Origin{}), order.QueueFilter{})
 				if err != nil || o == nil {
 					t.Errorf("next: %v, %v", o, err)
 					return

@@ -7,6 +7,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/domain/wire"
 	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/service"
 )
@@ -22,8 +23,8 @@ type itemView struct {
 	Delayed        bool                     `json:"delayed"`
 	Classification order.ClassificationView `json:"classification"`
 	AnswerTime     int                      `json:"answer_time"`
-	DueDate        *order.Timestamp         `json:"due_date"`
-	UpdatedAt      *order.Timestamp         `json:"updated_at"`
+	DueDate        *wire.Timestamp          `json:"due_date"`
+	UpdatedAt      *wire.Timestamp          `json:"updated_at"`
 	Assignee       *assigneeView            `json:"assignee"`
 }
 
@@ -52,16 +53,16 @@ type photoView struct {
 }
 
 type noteView struct {
-	Round     int             `json:"round"`
-	Note      string          `json:"note"`
-	CreatedAt order.Timestamp `json:"created_at"`
+	Round     int            `json:"round"`
+	Note      string         `json:"note"`
+	CreatedAt wire.Timestamp `json:"created_at"`
 }
 
 type entryView struct {
-	At      order.Timestamp `json:"at"`
-	Event   string          `json:"event"`
-	Actor   *string         `json:"actor"` // null: the service itself
-	Details map[string]any  `json:"details"`
+	At      wire.Timestamp `json:"at"`
+	Event   string         `json:"event"`
+	Actor   *string        `json:"actor"` // null: the service itself
+	Details map[string]any `json:"details"`
 }
 
 func (a *API) viewItem(o *order.Summary, l text.Locale) itemView {
@@ -90,11 +91,11 @@ func (a *API) answer(w http.ResponseWriter, o *service.OrderRecord, l text.Local
 		}
 	}
 	for i, n := range o.Notes {
-		v.Notes[i] = noteView{n.Round, n.Note, order.Timestamp(n.CreatedAt)}
+		v.Notes[i] = noteView{n.Round, n.Note, wire.Timestamp(n.CreatedAt)}
 	}
 	for i := range o.Timeline {
 		e := &o.Timeline[i]
-		v.Timeline[i] = entryView{At: order.Timestamp(e.At), Event: e.Event, Details: e.Details}
+		v.Timeline[i] = entryView{At: wire.Timestamp(e.At), Event: e.Event, Details: e.Details}
 		if e.Actor.Kind != access.BySystem {
 			v.Timeline[i].Actor = &e.Actor.Name
 		}

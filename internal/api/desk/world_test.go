@@ -23,11 +23,13 @@ import (
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/ratelimit"
+	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/fakeclock"
 	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 )
 
@@ -72,8 +74,10 @@ func newWorld(t *testing.T, s *store.Store, change ...func(*service.Config, *des
 	w := &world{Store: s, Clock: fakeclock.New(start), Contract: apitest.NewDesk(t)}
 	urls, err := photo.NewURLs("https://media.example.com/media")
 	must.NoError(t, err)
+	box, err := secret.New(shop.SecretKey)
+	must.NoError(t, err)
 	config := service.Config{
-		Store: s, Now: w.Clock.Now, MediaURLs: urls, PublicURL: "https://assay.example.com",
+		Store: s, Secrets: box, Now: w.Clock.Now, MediaURLs: urls, PublicURL: "https://assay.example.com",
 		Log: slog.New(slog.DiscardHandler), OnDeliveries: func() { w.Wakings.Add(1) },
 	}
 	machine := desk.Config{
@@ -172,7 +176,7 @@ func (w *world) createWith(ctx context.Context, c *customer, k *access.Key, minu
 	mock order.MockOutcome,
 ) (string, error) {
 	urls := c.URLs[k.Environment]
-	answer, err := w.Service.CreateOrder(ctx, k.Actor(access.Origin{}), &order.Draft{
+	created, err := w.Service.CreateOrder(ctx, k.Actor(access.Origin{}), &order.Draft{
 		CategoryCode: "bags", BrandCode: "chanel", ExternalID: new("SKU-1"), AnswerTime: minutes, Mock: mock,
 		MockGiven: mock != "",
 		Photos: []order.DraftPhoto{
@@ -181,12 +185,7 @@ func (w *world) createWith(ctx context.Context, c *customer, k *access.Key, minu
 			{URL: urls[2], IndexCode: "serial-number"},
 		},
 	}, nil)
-	if err != nil {
-		return "", err
-	}
-	var receipt struct{ ID string }
-	err = json.Unmarshal(answer, &receipt)
-	return receipt.ID, err
+	return created.OrderID, err
 }
 
 // queued makes a Live order.
@@ -342,7 +341,7 @@ func (w *world) deliveries(t testing.TB, orderID string) []map[string]any {
 
 func (w *world) balance(t testing.TB, c *customer) int64 {
 	t.Helper()
-	credits, err := w.Store.Balance(t.Context(), c.Account.ID, access.Live)
+	credits, err := w.Store.Balance(t.Context(), c.Account.Tenant(access.Live))
 	must.NoError(t, err)
 	return credits
 }

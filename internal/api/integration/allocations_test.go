@@ -8,6 +8,7 @@ import (
 
 	"github.com/assayhq/assay/internal/api/integration"
 	"github.com/assayhq/assay/internal/httpx"
+	"github.com/assayhq/assay/internal/jsonlog"
 	"github.com/assayhq/assay/internal/testkit/integrationtest"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 )
@@ -29,7 +30,7 @@ func TestAllocations(t *testing.T) { // not parallel: others would be counted
 	w := integrationtest.New(t, storetest.SQLite(t), integrationtest.Options{})
 	live := w.Live(t)
 	id := live.CreateID(t)
-	responder := &httpx.Responder{Log: httpx.NewJSONLog(io.Discard)}
+	responder := &httpx.Responder{Log: jsonlog.New(io.Discard)}
 	h := httpx.RequestID(responder.AccessLog(responder.Recover(w.API)))
 	for name, tt := range map[string]struct {
 		path string

@@ -1,4 +1,4 @@
-// Package integration is the interface that marketplaces use, /v1/integrations: one table of routes, each with its
+// Package integration is the API that marketplaces use, /v1/integrations: one table of routes, each with its
 // scope and rate-limit category, and one handler file for each resource.
 package integration
 
@@ -13,15 +13,16 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/requestlog"
 	"github.com/assayhq/assay/internal/httpx"
+	"github.com/assayhq/assay/internal/httpx/input"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/ratelimit"
 	"github.com/assayhq/assay/internal/service"
 )
 
-// Prefix is where the interface lives on the server.
+// Prefix is where the API is on the server.
 const Prefix = "/v1/integrations"
 
-// Config is what the interface works with.
+// Config is what the API works with.
 type Config struct {
 	Service       *service.Service
 	Limiter       ratelimit.Limiter
@@ -38,7 +39,7 @@ type Config struct {
 // Recorder keeps requests for those who look for one. Add does not wait.
 type Recorder interface{ Add(e requestlog.Entry) }
 
-// API answers the requests of the interface.
+// API answers requests.
 type API struct {
 	Config
 	routes   []Route
@@ -47,7 +48,7 @@ type API struct {
 	document func() api.Document
 }
 
-// Route is one operation of the interface.
+// Route is one operation of the API.
 type Route struct {
 	Method   string
 	Path     string // below Prefix; {id} stands for one segment
@@ -73,7 +74,7 @@ const (
 	uploadTimeout  = 10 * time.Minute
 )
 
-// New returns the interface.
+// New returns the API.
 func New(c Config) *API {
 	a := &API{
 		Config: c, paths: httpx.NewPaths(Prefix),
@@ -188,7 +189,7 @@ func (a *API) authenticate(r *http.Request) (*access.Key, error) {
 
 // readBody reads a JSON body. The key has to be valid when it has come in, too: a slow one may outlast the key.
 func (a *API) readBody(r *http.Request) ([]byte, error) {
-	body, err := httpx.ReadBody(r)
+	body, err := input.ReadBody(r)
 	if err == nil {
 		_, err = a.authenticate(r)
 	}
@@ -196,12 +197,12 @@ func (a *API) readBody(r *http.Request) ([]byte, error) {
 }
 
 // readObject is readBody for an object.
-func (a *API) readObject(r *http.Request) (httpx.Object, error) {
+func (a *API) readObject(r *http.Request) (input.Object, error) {
 	body, err := a.readBody(r)
 	if err != nil {
-		return httpx.Object{}, err
+		return input.Object{}, err
 	}
-	return httpx.ParseObject(body)
+	return input.ParseObject(body)
 }
 
 // take counts the request against the key's quota of a category and tells the quota in the response's headers.
@@ -233,7 +234,7 @@ func (a *API) serveDocument(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	var body []byte
-	switch r.URL.EscapedPath() {
+	switch httpx.EscapedPath(r) {
 	case Prefix + documentPath:
 		body = a.document().JSON
 	case Prefix + document30Path:

@@ -123,18 +123,18 @@ func TestAudit_Filters(t *testing.T) {
 		operator := audit.By(access.Operator)
 		for i, e := range []audit.Event{
 			{
-				Code: audit.LoginFailed, Actor: person, Target: audit.Target{Type: audit.OnUser, ID: user},
+				Code: audit.LoginFailed, Actor: person, Target: audit.Target{Type: audit.TargetUser, ID: user},
 				Metadata: map[string]any{"reason": "wrong-password"},
 			},
-			{Code: audit.LoginSucceeded, Actor: mobile, Target: audit.Target{Type: audit.OnUser, ID: user}},
-			{Code: audit.PasswordChanged, Actor: person, Target: audit.Target{Type: audit.OnUser, ID: user}},
-			{Code: audit.EmailChanged, Actor: person, Target: audit.Target{Type: audit.OnUser, ID: user}},
+			{Code: audit.LoginSucceeded, Actor: mobile, Target: audit.Target{Type: audit.TargetUser, ID: user}},
+			{Code: audit.PasswordChanged, Actor: person, Target: audit.Target{Type: audit.TargetUser, ID: user}},
+			{Code: audit.EmailChanged, Actor: person, Target: audit.Target{Type: audit.TargetUser, ID: user}},
 			{
-				Code: audit.KeyRenamed, Actor: person, Target: audit.Target{Type: audit.OnAPIKey},
+				Code: audit.KeyRenamed, Actor: person, Target: audit.Target{Type: audit.TargetAPIKey},
 				Metadata: map[string]any{"old_name": "a", "new_name": "b"},
 			},
-			{Code: audit.WebhookCreated, Actor: operator, Target: audit.Target{Type: audit.OnDelivery, ID: order}},
-			{Code: audit.WebhookCreated, Actor: operator, Target: audit.Target{Type: audit.OnOrder, ID: order}},
+			{Code: audit.WebhookCreated, Actor: operator, Target: audit.Target{Type: audit.TargetDelivery, ID: order}},
+			{Code: audit.WebhookCreated, Actor: operator, Target: audit.Target{Type: audit.TargetOrder, ID: order}},
 		} {
 			e.At = start.Add(time.Duration(i+1) * time.Second)
 			record(t, account, e)

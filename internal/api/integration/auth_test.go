@@ -221,7 +221,7 @@ func TestEnvironments(t *testing.T) {
 				t.Fatal(err)
 			}
 			for env, want := range map[access.Environment]int64{access.Test: 100_000, access.Live: 0} {
-				if got, err := w.Store.Balance(t.Context(), n.Account.ID, env); err != nil || got != want {
+				if got, err := w.Store.Balance(t.Context(), n.Account.Tenant(env)); err != nil || got != want {
 					t.Errorf("%s starts with %d credits (%v), not %d", env, got, err, want)
 				}
 			}

@@ -9,23 +9,25 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/domain/wire"
 	"github.com/assayhq/assay/internal/httpx"
+	"github.com/assayhq/assay/internal/httpx/input"
 	"github.com/assayhq/assay/internal/service"
 )
 
 // newCaptureView is the answer to a creation: the address is told once.
 type newCaptureView struct {
-	ID        string          `json:"id"`
-	URL       string          `json:"url"`
-	ExpiresAt order.Timestamp `json:"expires_at"`
-	Status    capture.Status  `json:"status"`
+	ID        string         `json:"id"`
+	URL       string         `json:"url"`
+	ExpiresAt wire.Timestamp `json:"expires_at"`
+	Status    capture.Status `json:"status"`
 }
 
 type captureView struct {
 	ID          string             `json:"id"`
 	Status      capture.Status     `json:"status"`
-	ExpiresAt   order.Timestamp    `json:"expires_at"`
-	SubmittedAt *order.Timestamp   `json:"submitted_at"`
+	ExpiresAt   wire.Timestamp     `json:"expires_at"`
+	SubmittedAt *wire.Timestamp    `json:"submitted_at"`
 	ExternalID  *string            `json:"external_id"`
 	OrderID     *string            `json:"order_id"`
 	Photos      []capturePhotoView `json:"photos"`
@@ -46,7 +48,7 @@ func (a *API) createCaptureLink(w http.ResponseWriter, r *http.Request, c *call)
 		return err
 	}
 	return httpx.WriteJSON(w, http.StatusCreated,
-		newCaptureView{ID: l.ID, URL: url, ExpiresAt: order.Timestamp(l.ExpiresAt), Status: capture.Open})
+		newCaptureView{ID: l.ID, URL: url, ExpiresAt: wire.Timestamp(l.ExpiresAt), Status: capture.Open})
 }
 
 // readCaptureLink reads a link for an item, or for the photo request of an order, which says itself what the item is.
@@ -56,7 +58,7 @@ func (a *API) readCaptureLink(r *http.Request) (service.NewCaptureLink, error) {
 	if err != nil {
 		return n, err
 	}
-	orderID := o.OptString("order_id", httpx.NotEmpty)
+	orderID := o.OptString("order_id", input.NotEmpty)
 	if orderID != nil {
 		n.OrderID = *orderID
 		for _, name := range []string{"brand_code", "category_code", "model_code", "external_id"} {
@@ -65,16 +67,16 @@ func (a *API) readCaptureLink(r *http.Request) (service.NewCaptureLink, error) {
 			}
 		}
 	} else {
-		n.BrandCode = o.String("brand_code", httpx.Required, httpx.NotEmpty)
-		n.CategoryCode = o.String("category_code", httpx.Required, httpx.NotEmpty)
-		n.ModelCode = o.String("model_code", httpx.NotEmpty)
-		n.ExternalID = o.String("external_id", httpx.NotEmpty, httpx.MaxChars(order.MaxExternalID))
+		n.BrandCode = o.String("brand_code", input.Required, input.NotEmpty)
+		n.CategoryCode = o.String("category_code", input.Required, input.NotEmpty)
+		n.ModelCode = o.String("model_code", input.NotEmpty)
+		n.ExternalID = o.String("external_id", input.NotEmpty, input.MaxChars(order.MaxExternalID))
 	}
-	n.Life = time.Duration(o.Int("expires_in", httpx.Min(int64(capture.MinLife.Seconds())),
-		httpx.Max(int64(capture.MaxLife.Seconds())))) * time.Second
-	n.Locale = text.Locale(o.String("locale", httpx.OneOf(enum.Names(text.Locales)...)))
+	n.Life = time.Duration(o.Int("expires_in", input.Min(int64(capture.MinLife.Seconds())),
+		input.Max(int64(capture.MaxLife.Seconds())))) * time.Second
+	n.Locale = text.Locale(o.String("locale", input.OneOf(enum.Names(text.Locales)...)))
 	if raw := o.OptString("return_url"); raw != nil {
-		if _, problem := webhook.CheckURL("return_url", *raw); problem != nil {
+		if problem := webhook.CheckLink("return_url", *raw); problem != nil {
 			o.Problem("return_url", problem.Code, problem.Message)
 		}
 		n.ReturnURL = *raw
@@ -94,7 +96,8 @@ func (a *API) getCaptureLink(w http.ResponseWriter, r *http.Request, c *call) er
 		return err
 	}
 	view := captureView{
-		ID: l.ID, Status: l.Status, ExpiresAt: order.Timestamp(l.ExpiresAt), SubmittedAt: order.At(l.SubmittedAt),
+		ID: l.ID, Status: l.Status,
+		ExpiresAt: wire.Timestamp(l.ExpiresAt), SubmittedAt: wire.OptionalTimestamp(l.SubmittedAt),
 		ExternalID: optional(l.ExternalID), OrderID: optional(l.OrderID), Photos: make([]capturePhotoView, len(l.URLs)),
 	}
 	for i, p := range l.URLs {

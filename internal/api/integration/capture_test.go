@@ -61,7 +61,7 @@ func TestCaptureLink(t *testing.T) {
 		bag := obj{"category_code": "bags", "brand_code": "chanel"}
 		t.Run("Item", func(t *testing.T) {
 			made := c.Post(t, "/capture_links", integrationtest.With(bag, obj{
-				"external_id": "sku", "locale": "ja", "return_url": "https://shop.example/x",
+				"external_id": "sku", "locale": "ja", "return_url": "https://shop.example/#/x",
 			})).Want(t, 201).Is(t, "status", "open").Is(t, "expires_at", "2026-03-04T01:00:00.000Z")
 			id, url := made.Text(t, "id"), made.Text(t, "url")
 			if !strings.HasPrefix(url, integrationtest.PublicURL+"/capture/") || !strings.HasSuffix(url, "?lang=ja") {

@@ -4,9 +4,10 @@ import (
 	"net/http"
 
 	"github.com/assayhq/assay/internal/domain/catalog"
-	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/domain/wire"
 	"github.com/assayhq/assay/internal/httpx"
+	"github.com/assayhq/assay/internal/httpx/input"
 )
 
 const (
@@ -69,16 +70,16 @@ func viewPhotoIndex(x *catalog.PhotoIndex, l text.Locale) photoIndexView {
 
 type answerTimeView struct {
 	namedView[int]
-	Price           int64            `json:"price"`
-	Default         bool             `json:"default"`
-	Available       bool             `json:"available"`
-	NextAvailableAt *order.Timestamp `json:"next_available_at"`
+	Price           int64           `json:"price"`
+	Default         bool            `json:"default"`
+	Available       bool            `json:"available"`
+	NextAvailableAt *wire.Timestamp `json:"next_available_at"`
 }
 
 func viewOffer(o catalog.Offer, l text.Locale) answerTimeView {
 	return answerTimeView{
 		namedView: viewNamed(o.Code, o.Name, l), Price: o.Price, Default: o.Default, Available: o.Available,
-		NextAvailableAt: order.At(o.NextAvailableAt),
+		NextAvailableAt: wire.OptionalTimestamp(o.NextAvailableAt),
 	}
 }
 
@@ -108,7 +109,7 @@ func pageOf[T, V any](l text.Locale, items []T, page, limit int, view func(T, te
 }
 
 func (a *API) listCategories(w http.ResponseWriter, r *http.Request, _ *call) error {
-	q := httpx.ReadQuery(r)
+	q := input.ReadQuery(r)
 	brand, l := q.Code("brand_code"), q.Locale()
 	if err := q.Done(); err != nil {
 		return err
@@ -121,7 +122,7 @@ func (a *API) listCategories(w http.ResponseWriter, r *http.Request, _ *call) er
 }
 
 func (a *API) listBrands(w http.ResponseWriter, r *http.Request, _ *call) error {
-	q := httpx.ReadQuery(r)
+	q := input.ReadQuery(r)
 	category, search, l := q.Code("category_code"), q.String("search"), q.Locale()
 	page, limit := q.Page(catalogLimit, maxCatalogLimit)
 	if err := q.Done(); err != nil {
@@ -136,7 +137,7 @@ func (a *API) listBrands(w http.ResponseWriter, r *http.Request, _ *call) error 
 }
 
 func (a *API) listModels(w http.ResponseWriter, r *http.Request, _ *call) error {
-	q := httpx.ReadQuery(r)
+	q := input.ReadQuery(r)
 	brand, category, search, l := q.Required("brand_code"), q.Required("category_code"), q.String("search"), q.Locale()
 	page, limit := q.Page(catalogLimit, maxCatalogLimit)
 	if err := q.Done(); err != nil {
@@ -145,13 +146,13 @@ func (a *API) listModels(w http.ResponseWriter, r *http.Request, _ *call) error 
 	snap := a.Service.Catalog()
 	key := pageKey{list: "models", locale: l, brand: brand, category: category, search: search, page: page, limit: limit}
 	return a.pages.answer(w, r, snap, key, func() (any, error) {
-		found, err := snap.Models(brand, category, search)
+		found, err := snap.Models(catalog.Context{Category: category, Brand: brand}, search)
 		return pageOf(l, found, page, limit, viewModel), err
 	})
 }
 
 func (a *API) listPhotoIndexes(w http.ResponseWriter, r *http.Request, _ *call) error {
-	q := httpx.ReadQuery(r)
+	q := input.ReadQuery(r)
 	category, brand, model, l := q.Required("category_code"), q.Code("brand_code"), q.Code("model_code"), q.Locale()
 	if q.Has("model_code") && !q.Has("brand_code") {
 		q.Problem("brand_code", "required", "is required with model_code")
@@ -162,8 +163,8 @@ func (a *API) listPhotoIndexes(w http.ResponseWriter, r *http.Request, _ *call) 
 	snap := a.Service.Catalog()
 	key := pageKey{list: "photo_indexes", locale: l, brand: brand, category: category, model: model}
 	return a.pages.answer(w, r, snap, key, func() (any, error) {
-		where, err := snap.Check(category, brand, model)
-		if err != nil {
+		where := catalog.Context{Category: category, Brand: brand, Model: model}
+		if err := snap.Check(where); err != nil {
 			return nil, err
 		}
 		return listView[photoIndexView]{viewsIn(l, snap.PhotoIndexes(where), viewPhotoIndex)}, nil
@@ -172,14 +173,14 @@ func (a *API) listPhotoIndexes(w http.ResponseWriter, r *http.Request, _ *call) 
 
 // listAnswerTimes depends on the account, the hour and the open orders, so it is computed for every request.
 func (a *API) listAnswerTimes(w http.ResponseWriter, r *http.Request, c *call) error {
-	q := httpx.ReadQuery(r)
+	q := input.ReadQuery(r)
 	brand, category, l := q.Required("brand_code"), q.Required("category_code"), q.Locale()
 	if err := q.Done(); err != nil {
 		return err
 	}
 	snap := a.Service.Catalog()
-	where, err := snap.Check(category, brand, "")
-	if err != nil {
+	where := catalog.Context{Category: category, Brand: brand}
+	if err := snap.Check(where); err != nil {
 		return err
 	}
 	offers, err := a.Service.Offers(r.Context(), snap, where, c.key.AccountID)
@@ -200,11 +201,11 @@ type quoteView struct {
 	AnswerTime   *int             `json:"answer_time"`
 	Price        *int64           `json:"price"`
 	Affordable   bool             `json:"affordable"`
-	DueDate      *order.Timestamp `json:"due_date"`
+	DueDate      *wire.Timestamp  `json:"due_date"`
 }
 
 func (a *API) quote(w http.ResponseWriter, r *http.Request, c *call) error {
-	params := httpx.ReadQuery(r)
+	params := input.ReadQuery(r)
 	l := params.Locale()
 	if err := params.Done(); err != nil {
 		return err
@@ -213,9 +214,9 @@ func (a *API) quote(w http.ResponseWriter, r *http.Request, c *call) error {
 	if err != nil {
 		return err
 	}
-	brand := o.String("brand_code", httpx.Required, httpx.NotEmpty)
-	category := o.String("category_code", httpx.Required, httpx.NotEmpty)
-	model, answerTime := o.String("model_code", httpx.NotEmpty), o.Int("answer_time", httpx.Min(1))
+	brand := o.String("brand_code", input.Required, input.NotEmpty)
+	category := o.String("category_code", input.Required, input.NotEmpty)
+	model, answerTime := o.String("model_code", input.NotEmpty), o.Int("answer_time", input.Min(1))
 	if err := o.Done(); err != nil {
 		return err
 	}
@@ -225,7 +226,7 @@ func (a *API) quote(w http.ResponseWriter, r *http.Request, c *call) error {
 	}
 	view := quoteView{
 		AnswerTimes: viewsIn(l, q.Offers, viewOffer), PhotoIndexes: viewsIn(l, q.Indexes, viewPhotoIndex),
-		Affordable: q.Affordable, DueDate: order.At(q.DueAt),
+		Affordable: q.Affordable, DueDate: wire.OptionalTimestamp(q.DueAt),
 	}
 	if q.AnswerTime != nil {
 		view.AnswerTime, view.Price = &q.AnswerTime.Code, &q.AnswerTime.Price

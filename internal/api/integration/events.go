@@ -4,9 +4,10 @@ import (
 	"encoding/json"
 	"net/http"
 
-	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/domain/wire"
 	"github.com/assayhq/assay/internal/httpx"
+	"github.com/assayhq/assay/internal/httpx/input"
 )
 
 const eventLimit, maxEventLimit = 50, 100
@@ -15,25 +16,25 @@ type eventView struct {
 	Cursor       string          `json:"cursor"`
 	WebhookEvent webhook.Event   `json:"webhook_event"`
 	DeliveryIDs  []string        `json:"delivery_ids"`
-	CreatedAt    order.Timestamp `json:"created_at"`
+	CreatedAt    wire.Timestamp  `json:"created_at"`
 	Body         json.RawMessage `json:"body"`
 }
 
 func viewEvent(e *webhook.OrderEvent) eventView {
 	return eventView{
 		Cursor: e.Position.String(), WebhookEvent: e.Event, DeliveryIDs: append([]string{}, e.DeliveryIDs...),
-		CreatedAt: order.Timestamp(e.CreatedAt), Body: e.Body,
+		CreatedAt: wire.Timestamp(e.CreatedAt), Body: e.Body,
 	}
 }
 
 // listEvents tells what happened to the orders of a key, from a cursor on.
 func (a *API) listEvents(w http.ResponseWriter, r *http.Request, c *call) error {
-	q := httpx.ReadQuery(r)
+	q := input.ReadQuery(r)
 	var after *webhook.Cursor
 	if text := q.Code("after"); text != "" {
 		cursor, ok := webhook.ParseCursor(text)
 		if !ok {
-			q.Problem("after", httpx.CodeFormat, "must be the cursor of an event")
+			q.Problem("after", input.CodeFormat, "must be the cursor of an event")
 		}
 		after = &cursor
 	}

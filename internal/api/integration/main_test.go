@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/assayhq/assay/internal/testkit/integrationtest"
-	"github.com/assayhq/assay/internal/testkit/need"
+	"github.com/assayhq/assay/internal/testkit/requires"
 )
 
 // TestMain also proves, when every test has run, that each answer of the OpenAPI document was really given: an answer
@@ -45,5 +45,5 @@ func everythingRan() bool {
 			return false
 		}
 	}
-	return !testing.Short() && !need.Fast()
+	return !testing.Short() && !requires.Fast()
 }

@@ -5,8 +5,8 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
-	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/domain/wire"
 	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/ratelimit"
 )
@@ -26,11 +26,11 @@ type accountView struct {
 }
 
 type keyView struct {
-	ID        string           `json:"id"`
-	Name      string           `json:"name"`
-	Scopes    []access.Scope   `json:"scopes"`
-	CreatedAt order.Timestamp  `json:"created_at"`
-	ExpiresAt *order.Timestamp `json:"expires_at"`
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Scopes    []access.Scope  `json:"scopes"`
+	CreatedAt wire.Timestamp  `json:"created_at"`
+	ExpiresAt *wire.Timestamp `json:"expires_at"`
 }
 
 type limitView struct {
@@ -63,7 +63,7 @@ func (a *API) getMe(w http.ResponseWriter, r *http.Request, c *call) error {
 		Environment: c.key.Environment, Account: accountView{account.ID, account.Name, account.Locale},
 		Key: keyView{
 			ID: c.key.ID, Name: c.key.Name, Scopes: append([]access.Scope{}, c.key.Scopes...),
-			CreatedAt: order.Timestamp(c.key.CreatedAt), ExpiresAt: order.At(c.key.ExpiresAt),
+			CreatedAt: wire.Timestamp(c.key.CreatedAt), ExpiresAt: wire.OptionalTimestamp(c.key.ExpiresAt),
 		},
 		Limits: limits, Webhooks: webhooksView{endpoints, failing},
 	})

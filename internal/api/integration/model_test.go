@@ -211,7 +211,7 @@ func (m *ledgerModel) checkBalances(rt *rapid.T) {
 // checkLedger holds the entries themselves: dense, each with the balance after it, one charge for each order, one
 // refund for each that was called off.
 func (m *ledgerModel) checkLedger(rt *rapid.T, env access.Environment) {
-	entries, total, err := m.account.World.Store.LedgerPage(m.t.Context(), m.account.Account.ID, env, 1, 10_000)
+	entries, total, err := m.account.World.Store.LedgerPage(m.t.Context(), m.account.Account.Tenant(env), 1, 10_000)
 	if err != nil || int(total.Entries) != m.entries[env] || len(entries) != m.entries[env] {
 		rt.Fatalf("%s has %d entries and counts %d, not %d: %v", env, len(entries), total.Entries, m.entries[env], err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/httpx"
+	"github.com/assayhq/assay/internal/httpx/input"
 	"github.com/assayhq/assay/internal/service"
 )
 
@@ -41,19 +42,21 @@ func (a *API) createOrder(w http.ResponseWriter, r *http.Request, c *call) error
 		return err
 	}
 	defer idem.End()
-	var answer []byte
+	var created service.Created
 	draft, err := readDraft(body)
 	if err == nil {
-		answer, err = a.Service.CreateOrder(r.Context(), c.actor(r), draft, idem)
+		created, err = a.Service.CreateOrder(r.Context(), c.actor(r), draft, idem)
 	}
 	if err != nil {
-		if answer, err = a.Service.FirstAnswer(r.Context(), idem, err); err != nil {
+		if created, err = a.Service.FirstAnswer(r.Context(), idem, err); err != nil {
 			return err
 		}
+	}
+	if created.Replayed {
 		w.Header().Set("Idempotency-Replayed", "true")
 	}
-	c.orderID = receiptID(answer)
-	httpx.WriteRaw(w, http.StatusCreated, answer)
+	c.orderID = created.OrderID
+	httpx.WriteRaw(w, http.StatusCreated, created.Answer)
 	return nil
 }
 
@@ -71,23 +74,23 @@ func (a *API) beginIdempotent(r *http.Request, c *call, body []byte) (*service.I
 
 // readDraft checks the shape of a creation. mock_outcome is judged by the rules: a wrong value counts as missing.
 func readDraft(body []byte) (*order.Draft, error) {
-	o, err := httpx.ParseObject(body)
+	o, err := input.ParseObject(body)
 	if err != nil {
 		return nil, err
 	}
 	d := &order.Draft{
-		BrandCode:    o.String("brand_code", httpx.Required, httpx.NotEmpty),
-		CategoryCode: o.String("category_code", httpx.Required, httpx.NotEmpty),
-		ModelCode:    o.String("model_code", httpx.NotEmpty),
-		ExternalID:   o.OptString("external_id", httpx.NotEmpty, httpx.MaxChars(order.MaxExternalID)),
-		AnswerTime:   int(o.Int("answer_time", httpx.Min(1))),
+		BrandCode:    o.String("brand_code", input.Required, input.NotEmpty),
+		CategoryCode: o.String("category_code", input.Required, input.NotEmpty),
+		ModelCode:    o.String("model_code", input.NotEmpty),
+		ExternalID:   o.OptString("external_id", input.NotEmpty, input.MaxChars(order.MaxExternalID)),
+		AnswerTime:   int(o.Int("answer_time", input.Min(1))),
 	}
-	photos := o.Objects("photos", httpx.Required, httpx.MinItems(1), httpx.MaxItems(order.MaxPhotos))
+	photos := o.Objects("photos", input.Required, input.MinItems(1), input.MaxItems(order.MaxPhotos))
 	d.Photos = make([]order.DraftPhoto, len(photos))
 	for i, p := range photos {
 		d.Photos[i] = order.DraftPhoto{
-			URL:       p.String("url", httpx.Required, httpx.MaxChars(maxPhotoURL)),
-			IndexCode: p.String("index_code", httpx.Required, httpx.NotEmpty),
+			URL:       p.String("url", input.Required, input.MaxChars(maxPhotoURL)),
+			IndexCode: p.String("index_code", input.Required, input.NotEmpty),
 		}
 	}
 	mock := o.Raw("mock_outcome")
@@ -99,7 +102,7 @@ func readDraft(body []byte) (*order.Draft, error) {
 }
 
 func (a *API) listOrders(w http.ResponseWriter, r *http.Request, c *call) error {
-	q := httpx.ReadQuery(r)
+	q := input.ReadQuery(r)
 	page, limit := q.Page(orderLimit, maxOrderLimit)
 	search := readSearch(q)
 	if err := q.Done(); err != nil {
@@ -135,19 +138,19 @@ func appendPageEnd(b []byte, page, limit int, total int64) []byte {
 }
 
 // readSearch reads the filters of the list of orders, and its sequence.
-func readSearch(q *httpx.Query) order.Search {
+func readSearch(q *input.Query) order.Search {
 	created, updated := q.Time("created_since"), q.Time("updated_since")
 	return order.Search{
-		Status:       httpx.Enum(q, "status", order.Statuses...),
-		Outcome:      httpx.Enum(q, "outcome", order.Outcomes...),
-		ExternalID:   q.String("external_id", httpx.NotEmpty, httpx.MaxChars(order.MaxExternalID)),
+		Status:       input.Enum(q, "status", order.Statuses...),
+		Outcome:      input.Enum(q, "outcome", order.Outcomes...),
+		ExternalID:   q.String("external_id", input.NotEmpty, input.MaxChars(order.MaxExternalID)),
 		CreatedSince: given(q, "created_since", created), UpdatedSince: given(q, "updated_since", updated),
-		ByUpdate: httpx.Enum(q, "sort", "updated") != "",
+		ByUpdate: input.Enum(q, "sort", "updated") != "",
 	}
 }
 
 func (a *API) getOrder(w http.ResponseWriter, r *http.Request, c *call) error {
-	q := httpx.ReadQuery(r)
+	q := input.ReadQuery(r)
 	l := q.Locale()
 	if err := q.Done(); err != nil {
 		return err
@@ -209,7 +212,7 @@ func (a *API) simulateOrder(w http.ResponseWriter, r *http.Request, c *call) err
 	if err != nil {
 		return err
 	}
-	state := o.String("state", httpx.Required, httpx.OneOf(enum.Names(order.SandboxStates)...))
+	state := o.String("state", input.Required, input.OneOf(enum.Names(order.SandboxStates)...))
 	if err := o.Done(); err != nil {
 		return err
 	}
@@ -238,7 +241,7 @@ func (a *API) readNothing(r *http.Request) error {
 	if err != nil || len(body) == 0 {
 		return err
 	}
-	o, err := httpx.ParseObject(body)
+	o, err := input.ParseObject(body)
 	if err != nil {
 		return err
 	}
@@ -246,18 +249,18 @@ func (a *API) readNothing(r *http.Request) error {
 }
 
 func readSubmission(body []byte) (*order.Submission, error) {
-	o, err := httpx.ParseObject(body)
+	o, err := input.ParseObject(body)
 	if err != nil {
 		return nil, err
 	}
-	entries := o.Objects("photos", httpx.Required, httpx.MinItems(1), httpx.MaxItems(order.MaxPhotos))
+	entries := o.Objects("photos", input.Required, input.MinItems(1), input.MaxItems(order.MaxPhotos))
 	sub := &order.Submission{
-		Note: o.String("note", httpx.MaxChars(order.MaxNote)), Entries: make([]order.SubmissionEntry, len(entries)),
+		Note: o.String("note", input.MaxChars(order.MaxNote)), Entries: make([]order.SubmissionEntry, len(entries)),
 	}
 	for i, e := range entries {
 		sub.Entries[i] = order.SubmissionEntry{
-			IndexCode: e.String("index_code", httpx.Required, httpx.NotEmpty),
-			URL:       e.OptString("url", httpx.MaxChars(maxPhotoURL)), Unable: e.Bool("is_unable_to_provide"),
+			IndexCode: e.String("index_code", input.Required, input.NotEmpty),
+			URL:       e.OptString("url", input.MaxChars(maxPhotoURL)), Unable: e.Bool("is_unable_to_provide"),
 		}
 	}
 	return sub, o.Done()

@@ -37,11 +37,13 @@ var (
 // request is how a page was asked for. The same page may be asked for in many ways.
 type request struct{ path, query string }
 
-// maxPages bounds the memory of rendered answers. Callers choose the search text, so the number of possible answers is
-// not bounded by the catalog. maxQuery bounds what is kept of how they were asked for.
+// These bound the memory of rendered answers. Callers choose the limit and the search text, so the number of possible
+// answers is not bounded by the catalog, and those to a search are not kept at all. maxQuery bounds what is kept of how
+// they were asked for.
 const (
-	maxPages = 4096
-	maxQuery = 256
+	maxPages     = 4096
+	maxPageBytes = 32 << 20 // of all answers
+	maxQuery     = 256
 )
 
 // pageCache keeps the rendered answers of one catalog snapshot; the next snapshot starts with none.
@@ -51,6 +53,7 @@ type renderedPages struct {
 	snapshot *catalog.Snapshot
 
 	mu    sync.RWMutex
+	bytes int // of pages
 	pages map[pageKey]*page
 	asked map[request]*page
 }
@@ -84,8 +87,12 @@ func (p *renderedPages) load(key pageKey) (*page, bool) {
 func (p *renderedPages) store(key pageKey, asked request, made *page) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.pages) < maxPages {
+	if _, kept := p.pages[key]; !kept {
+		if key.search != "" || len(p.pages) >= maxPages || p.bytes+len(made.Body) > maxPageBytes {
+			return
+		}
 		p.pages[key] = made
+		p.bytes += len(made.Body)
 	}
 	if len(p.asked) < maxPages && len(asked.path)+len(asked.query) <= maxQuery {
 		p.asked[request{strings.Clone(asked.path), strings.Clone(asked.query)}] = made

@@ -8,6 +8,8 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/httpx"
+	"github.com/assayhq/assay/internal/httpx/formdata"
+	"github.com/assayhq/assay/internal/httpx/input"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/service"
 )
@@ -62,8 +64,8 @@ const oversize = 4
 func (a *API) acceptFiles(w http.ResponseWriter, r *http.Request) (
 	results []uploadResult, uploads []media.Upload, err error,
 ) {
-	r.Body = http.MaxBytesReader(w, r.Body, oversize*service.MaxUploadFiles*a.MaxPhotoBytes+httpx.MaxBody)
-	parts, err := httpx.ReadMultipart(r)
+	r.Body = http.MaxBytesReader(w, r.Body, oversize*service.MaxUploadFiles*a.MaxPhotoBytes+input.MaxBody)
+	parts, err := formdata.NewReader(r)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -74,12 +74,3 @@ func clip(s string, n int) string {
 	}
 	return s[:n]
 }
-
-// receiptID returns the id in the answer to a creation, which begins with it.
-func receiptID(answer []byte) string {
-	const prefix, length = `{"id":"`, 36
-	if len(answer) < len(prefix)+length {
-		return ""
-	}
-	return string(answer[len(prefix) : len(prefix)+length])
-}

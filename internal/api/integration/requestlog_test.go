@@ -87,6 +87,15 @@ func TestRequestLog(t *testing.T) {
 				t.Errorf("recorded %d requests of the order", len(found))
 			}
 		})
+		t.Run("OrderOfARepetition", func(t *testing.T) {
+			body := encoded(t, c.Bag(t))
+			c.Post(t, "/orders", body, "Idempotency-Key", "twice").Want(t, 201)
+			first := last(t)
+			c.Post(t, "/orders", body, "Idempotency-Key", "twice").Want(t, 201)
+			if again := last(t); first.OrderID == "" || again.OrderID != first.OrderID || again.ID == first.ID {
+				t.Errorf("recorded %+v after %+v", again, first)
+			}
+		})
 		t.Run("UnknownOrderAndRoute", func(t *testing.T) {
 			c.Get(t, "/orders/no-such-order").Want(t, 404)
 			if e := last(t); e.Ref != "no-such-order" || e.Code != "order-not-found" {

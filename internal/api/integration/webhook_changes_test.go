@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/audit"
-	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/domain/wire"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/integrationtest"
@@ -60,7 +60,7 @@ func TestRotateSecret(t *testing.T) {
 				replaced = e.SealedSecret
 				until := w.Clock.Now().Add(integrationtest.SecretOverlap)
 				c.Post(t, "/webhooks/"+id+"/rotate_secret", nil).Want(t, 200).
-					Is(t, "previous_valid_until", until.Format(order.TimeFormat))
+					Is(t, "previous_valid_until", until.Format(wire.TimeFormat))
 				w.Clock.Advance(time.Second)
 			}
 		})

@@ -7,9 +7,10 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/enum"
 	"github.com/assayhq/assay/internal/domain/fault"
-	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/domain/wire"
 	"github.com/assayhq/assay/internal/httpx"
+	"github.com/assayhq/assay/internal/httpx/input"
 	"github.com/assayhq/assay/internal/service"
 )
 
@@ -19,7 +20,7 @@ type endpointView struct {
 	Name          *string         `json:"name"`
 	URL           string          `json:"url"`
 	Events        []webhook.Event `json:"events"`
-	CreatedAt     order.Timestamp `json:"created_at"`
+	CreatedAt     wire.Timestamp  `json:"created_at"`
 	Auth          *oauthView      `json:"auth,omitempty"`
 	SigningSecret string          `json:"signing_secret,omitempty"` // only in the answer to a creation
 	Paused        bool            `json:"paused,omitempty"`
@@ -35,7 +36,7 @@ type oauthView struct {
 func viewEndpoint(e *webhook.Endpoint) endpointView {
 	v := endpointView{
 		ID: e.ID, APIKeyID: e.APIKeyID, Name: optional(e.Name), URL: e.URL, Events: e.Events,
-		CreatedAt: order.Timestamp(e.CreatedAt), Paused: e.PausedAt != nil,
+		CreatedAt: wire.Timestamp(e.CreatedAt), Paused: e.PausedAt != nil,
 	}
 	if e.OAuth != nil {
 		v.Auth = &oauthView{
@@ -65,27 +66,27 @@ func (a *API) readEndpoint(r *http.Request) (service.NewEndpoint, error) {
 	if err != nil {
 		return n, err
 	}
-	n.Name = o.String("name", httpx.NotEmpty, httpx.MaxChars(webhook.MaxName))
+	n.Name = o.String("name", input.NotEmpty, input.MaxChars(webhook.MaxName))
 	n.URL = readURL(o, "url", webhook.CheckURL)
-	for _, name := range o.Strings("events", httpx.Required, httpx.MinItems(1), httpx.MaxItems(len(webhook.Events)),
-		httpx.Unique, httpx.OneOf(enum.Names(webhook.Events)...)) {
+	for _, name := range o.Strings("events", input.Required, input.MinItems(1), input.MaxItems(len(webhook.Events)),
+		input.Unique, input.OneOf(enum.Names(webhook.Events)...)) {
 		n.Events = append(n.Events, webhook.Event(name))
 	}
 	if auth := o.Object("auth"); auth.Exists() {
-		auth.String("type", httpx.Required, httpx.OneOf(webhook.AuthOAuth2))
+		auth.String("type", input.Required, input.OneOf(webhook.AuthOAuth2))
 		n.OAuth = &service.NewOAuth{
 			TokenURL:     readURL(auth, "token_url", webhook.CheckTokenURL),
-			ClientID:     auth.String("client_id", httpx.Required, httpx.NotEmpty, httpx.MaxChars(webhook.MaxClientID)),
-			ClientSecret: auth.String("client_secret", httpx.Required, httpx.NotEmpty, httpx.MaxChars(webhook.MaxClientSecret)),
-			Scope:        auth.String("scope", httpx.MaxChars(webhook.MaxScope)),
+			ClientID:     auth.String("client_id", input.Required, input.NotEmpty, input.MaxChars(webhook.MaxClientID)),
+			ClientSecret: auth.String("client_secret", input.Required, input.NotEmpty, input.MaxChars(webhook.MaxClientSecret)),
+			Scope:        auth.String("scope", input.MaxChars(webhook.MaxScope)),
 		}
 	}
 	return n, o.Done()
 }
 
 // readURL reads a required URL and checks it against the rules of webhook URLs.
-func readURL(o httpx.Object, name string, check func(field, raw string) (webhook.URL, *fault.Problem)) webhook.URL {
-	raw := o.OptString(name, httpx.Required)
+func readURL(o input.Object, name string, check func(field, raw string) (webhook.URL, *fault.Problem)) webhook.URL {
+	raw := o.OptString(name, input.Required)
 	if raw == nil {
 		return webhook.URL{}
 	}
@@ -141,7 +142,7 @@ func (a *API) updateWebhook(w http.ResponseWriter, r *http.Request, c *call) err
 	if err != nil {
 		return err
 	}
-	paused := o.Bool("paused", httpx.Required)
+	paused := o.Bool("paused", input.Required)
 	if err := o.Done(); err != nil {
 		return err
 	}
@@ -157,9 +158,9 @@ func (a *API) updateWebhook(w http.ResponseWriter, r *http.Request, c *call) err
 }
 
 type rotationView struct {
-	ID                 string          `json:"id"`
-	SigningSecret      string          `json:"signing_secret"`
-	PreviousValidUntil order.Timestamp `json:"previous_valid_until"`
+	ID                 string         `json:"id"`
+	SigningSecret      string         `json:"signing_secret"`
+	PreviousValidUntil wire.Timestamp `json:"previous_valid_until"`
 }
 
 func (a *API) rotateSecret(w http.ResponseWriter, r *http.Request, c *call) error {
@@ -174,5 +175,5 @@ func (a *API) rotateSecret(w http.ResponseWriter, r *http.Request, c *call) erro
 	if err != nil {
 		return err
 	}
-	return httpx.WriteJSON(w, http.StatusOK, rotationView{e.ID, secret, order.Timestamp(e.Rotation.PreviousUntil)})
+	return httpx.WriteJSON(w, http.StatusOK, rotationView{e.ID, secret, wire.Timestamp(e.Rotation.PreviousUntil)})
 }

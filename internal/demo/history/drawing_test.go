@@ -16,8 +16,8 @@ func TestDrawPhoto(t *testing.T) {
 	must.NoError(t, err)
 	snapshot := catalog.NewSnapshot(document, 1, nil, nil)
 	for _, i := range items {
-		where, err := snapshot.Check(i.category, i.brand, i.model)
-		must.NoError(t, err)
+		where := catalog.Context{Category: i.category, Brand: i.brand, Model: i.model}
+		must.NoError(t, snapshot.Check(where))
 		for n, index := range snapshot.PhotoIndexes(where) {
 			if _, ok := views[index.Code]; !ok && (n < 4 || index.Required) && index.Code != "overall-picture" {
 				t.Errorf("the photo of %s of %v shows the whole item", index.Code, i)

@@ -2,13 +2,13 @@ package history
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/service"
@@ -213,24 +213,18 @@ func (p *past) create(j *job, draft *order.Draft) error {
 	for i, url := range urls {
 		draft.Photos = append(draft.Photos, order.DraftPhoto{URL: url, IndexCode: j.indexes[i]})
 	}
-	answer, err := p.service.CreateOrder(p.context, j.shop.key.Actor(access.Origin{}), draft, nil)
+	created, err := p.service.CreateOrder(p.context, j.shop.key.Actor(access.Origin{}), draft, nil)
 	if err != nil {
 		return err
 	}
-	var created struct {
-		ID string `json:"id"`
-	}
-	if err := json.Unmarshal(answer, &created); err != nil {
-		return err
-	}
-	j.id = created.ID
+	j.id = created.OrderID
 	return nil
 }
 
 // chooseIndexes decides which photos the item gets: the same ones each time.
 func (p *past) chooseIndexes(j *job) error {
-	where, err := p.service.Catalog().Check(j.item.category, j.item.brand, j.item.model)
-	if err != nil {
+	where := catalog.Context{Category: j.item.category, Brand: j.item.brand, Model: j.item.model}
+	if err := p.service.Catalog().Check(where); err != nil {
 		return err
 	}
 	for _, index := range p.service.Catalog().PhotoIndexes(where) {

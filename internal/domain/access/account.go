@@ -23,6 +23,9 @@ type Account struct {
 	CreatedAt time.Time
 }
 
+// Tenant returns the account in one environment.
+func (a *Account) Tenant(env Environment) Tenant { return Tenant{AccountID: a.ID, Environment: env} }
+
 // Role is the role of an account user in the portal.
 type Role string
 

@@ -29,6 +29,14 @@ const maxUserAgent = 512
 // Agent returns the user agent in a form that every database takes, cut to 512 characters.
 func (o Origin) Agent() string { return text.Storable(o.UserAgent, maxUserAgent) }
 
+// SessionID returns the id of the session, or an empty string without one.
+func (o Origin) SessionID() string {
+	if o.Session == nil {
+		return ""
+	}
+	return o.Session.ID
+}
+
 // ActorKind says what kind of actor does something. The values are stored in timelines.
 type ActorKind string
 
@@ -77,8 +85,9 @@ func (s *Staff) Actor(from Origin) Actor {
 	return Actor{Kind: ByStaff, ID: s.ID, Name: s.Name, StaffRole: s.Role, Origin: from}
 }
 
-// Runs reports whether the actor runs the service: what such an actor changes is recorded in the log of administration.
-func (a Actor) Runs() bool { return a.Kind == ByStaff || a.Kind == ByOperator }
+// IsStaffOrOperator reports whether the actor runs the service: what they change is recorded in the log of
+// administration.
+func (a Actor) IsStaffOrOperator() bool { return a.Kind == ByStaff || a.Kind == ByOperator }
 
 // Require returns the refusal of an actor who lacks the permission, or nil.
 func (a Actor) Require(p Permission) error {

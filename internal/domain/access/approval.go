@@ -39,7 +39,7 @@ type Approval struct {
 	AccountID   string // empty: not about an account
 	TargetID    string // of an account, a staff user or a certificate; empty: there is none yet
 	TargetName  string // for people
-	Deed        ApprovedDeed
+	Payload     ApprovalPayload
 	RequestedBy string // id of a staff user
 	Requester   string // their name at that moment
 	RequestedAt time.Time
@@ -50,8 +50,8 @@ type Approval struct {
 	DecidedAt   *time.Time
 }
 
-// ApprovedDeed is what is done after the approval; what it has depends on the kind.
-type ApprovedDeed struct {
+// ApprovalPayload has the parameters of what is done after the approval; which are set depends on the kind.
+type ApprovalPayload struct {
 	Environment Environment `json:"environment,omitempty"`
 	Amount      int64       `json:"amount,omitempty"`
 	Note        string      `json:"note,omitempty"`   // of credits

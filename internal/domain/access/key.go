@@ -41,7 +41,11 @@ func (k *Key) UsableAt(t time.Time) bool {
 const (
 	keyRandom   = 32
 	keyChecksum = 6
-	base62      = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+	// MaxSecretKey is longer than every key. What is longer need not be hashed to be refused.
+	MaxSecretKey = 64
+
+	base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
 func keyPrefix(e Environment) string { return "assay_" + string(e) + "_" }

@@ -94,16 +94,16 @@ type ActionTargetType string
 
 // The kinds of things.
 const (
-	OfStaff       ActionTargetType = "staff"
-	OfAccount     ActionTargetType = "account"
-	OfUser        ActionTargetType = "user"
-	OfKey         ActionTargetType = "api-key"
-	OfCatalog     ActionTargetType = "catalog"
-	OfAnswerTime  ActionTargetType = "answer-time"
-	OfDelivery    ActionTargetType = "delivery"
-	OfCertificate ActionTargetType = "certificate"
-	OfOrder       ActionTargetType = "order"
-	OfApproval    ActionTargetType = "approval"
+	ActionTargetStaff       ActionTargetType = "staff"
+	ActionTargetAccount     ActionTargetType = "account"
+	ActionTargetUser        ActionTargetType = "user"
+	ActionTargetKey         ActionTargetType = "api-key"
+	ActionTargetCatalog     ActionTargetType = "catalog"
+	ActionTargetAnswerTime  ActionTargetType = "answer-time"
+	ActionTargetDelivery    ActionTargetType = "delivery"
+	ActionTargetCertificate ActionTargetType = "certificate"
+	ActionTargetOrder       ActionTargetType = "order"
+	ActionTargetApproval    ActionTargetType = "approval"
 )
 
 // ActionFilter chooses entries of the log of administration; zero values choose all.

@@ -69,15 +69,15 @@ type TargetType string
 
 // The target types.
 const (
-	OnUser     TargetType = "user"
-	OnOrder    TargetType = "order"
-	OnAPIKey   TargetType = "api-key"
-	OnWebhook  TargetType = "webhook"
-	OnDelivery TargetType = "webhook-delivery"
+	TargetUser     TargetType = "user"
+	TargetOrder    TargetType = "order"
+	TargetAPIKey   TargetType = "api-key"
+	TargetWebhook  TargetType = "webhook"
+	TargetDelivery TargetType = "webhook-delivery"
 )
 
 // TargetTypes lists every target type.
-var TargetTypes = []TargetType{OnUser, OnOrder, OnAPIKey, OnWebhook, OnDelivery}
+var TargetTypes = []TargetType{TargetUser, TargetOrder, TargetAPIKey, TargetWebhook, TargetDelivery}
 
 // Event is one entry of the log.
 type Event struct {
@@ -154,6 +154,9 @@ type Chain struct{ key []byte }
 
 // NewChain returns the chain of a key.
 func NewChain(key []byte) Chain { return Chain{key} }
+
+// IsZero reports whether the chain has no key: what it seals, anybody can.
+func (c Chain) IsZero() bool { return len(c.key) == 0 }
 
 // EventHash returns the hash of e, chained to the previous event's hash ("" for the first). metadata is the stored
 // JSON text, so that the hash does not depend on the JSON encoder.

@@ -57,7 +57,7 @@ func TestChainHash(t *testing.T) {
 			Actor: audit.Actor{
 				Type: audit.ByUser, ID: "actor", Name: "name", Source: audit.FromPortal, IP: "ip", UserAgent: "agent",
 			},
-			Target:   audit.Target{Type: audit.OnAPIKey, ID: "target"},
+			Target:   audit.Target{Type: audit.TargetAPIKey, ID: "target"},
 			Personal: audit.Personal{Salt: "salt"},
 		}
 	}
@@ -86,7 +86,7 @@ func TestChainHash(t *testing.T) {
 			"source":      func(e *audit.Event) { e.Actor.Source = audit.FromSystem },
 			"ip":          func(e *audit.Event) { e.Actor.IP = "x" },
 			"user agent":  func(e *audit.Event) { e.Actor.UserAgent = "x" },
-			"target type": func(e *audit.Event) { e.Target.Type = audit.OnUser },
+			"target type": func(e *audit.Event) { e.Target.Type = audit.TargetUser },
 			"target id":   func(e *audit.Event) { e.Target.ID = "x" },
 			"boundary": func(e *audit.Event) {
 				e.ID, e.AccountID = "idac", "count"
@@ -117,8 +117,8 @@ func TestActionHash(t *testing.T) {
 	action := func() *audit.Action {
 		return &audit.Action{
 			ID: "id", Seq: 7, At: time.Unix(1, 2000).UTC(), Code: audit.CreditsGranted, StaffID: "staff", StaffName: "name",
-			AccountID: "account", Target: audit.ActionTarget{Type: audit.OfAccount, ID: "target", Name: "Target"}, IP: "ip",
-			UserAgent: "agent", Personal: audit.Personal{Salt: "salt"},
+			AccountID: "account", Target: audit.ActionTarget{Type: audit.ActionTargetAccount, ID: "target", Name: "Target"},
+			IP: "ip", UserAgent: "agent", Personal: audit.Personal{Salt: "salt"},
 		}
 	}
 	original := chain.ActionHash("previous", action(), "{}")
@@ -130,7 +130,7 @@ func TestActionHash(t *testing.T) {
 		"staff":       func(a *audit.Action) { a.StaffID = "x" },
 		"staff name":  func(a *audit.Action) { a.StaffName = "x" },
 		"account":     func(a *audit.Action) { a.AccountID = "x" },
-		"target type": func(a *audit.Action) { a.Target.Type = audit.OfUser },
+		"target type": func(a *audit.Action) { a.Target.Type = audit.ActionTargetUser },
 		"target":      func(a *audit.Action) { a.Target.ID = "x" },
 		"target name": func(a *audit.Action) { a.Target.Name = "x" },
 		"ip":          func(a *audit.Action) { a.IP = "x" },

@@ -71,10 +71,10 @@ func CodesOf(l Log) []Code {
 
 // The further kinds of targets in the log of the portal.
 const (
-	OnAccount     TargetType = "account"
-	OnInvitation  TargetType = "invitation"
-	OnCaptureLink TargetType = "capture-link"
-	OnLog         TargetType = "log"
+	TargetAccount     TargetType = "account"
+	TargetInvitation  TargetType = "invitation"
+	TargetCaptureLink TargetType = "capture-link"
+	TargetLog         TargetType = "log"
 )
 
 // PortalSeed is what the first entry of a log of the portal is chained to, so that no entry can be taken for one of

@@ -143,43 +143,45 @@ func (s *Snapshot) Brands(category, search string) ([]*Brand, error) {
 }
 
 // Models returns the models of a brand in a category, filtered by name: the search text may occur in any language,
-// ignoring case. Errors are those of Check.
-func (s *Snapshot) Models(brand, category, search string) ([]*Model, error) {
-	if _, err := s.Check(category, brand, ""); err != nil {
+// ignoring case. The model of where does not matter. Errors are those of Check.
+func (s *Snapshot) Models(where Context, search string) ([]*Model, error) {
+	where.Model = ""
+	if err := s.Check(where); err != nil {
 		return nil, err
 	}
-	models := s.modelsIn[Context{Category: category, Brand: brand}]
+	models := s.modelsIn[where]
 	return filterByName(models, search, func(m *Model) []string { return s.modelNames[m.Code] }), nil
 }
 
-// Check returns the context of an item. Brand and model may be empty if they are not known. An unknown code is a
+// Check checks the context of an item. Brand and model may be empty if they are not known. An unknown code is a
 // not-found fault with the details entity and code, the category checked first; a brand that does not serve the
 // category, or a model of another brand or category, is a bad-request fault.
-func (s *Snapshot) Check(category, brand, model string) (Context, error) {
+func (s *Snapshot) Check(item Context) error {
+	category, brand, model := item.Category, item.Brand, item.Model
 	b, m := s.brand[brand], s.model[model]
 	switch {
 	case s.category[category] == nil:
-		return Context{}, notFound("category", category)
+		return notFound("category", category)
 	case brand != "" && b == nil:
-		return Context{}, notFound("brand", brand)
+		return notFound("brand", brand)
 	case model != "" && m == nil:
-		return Context{}, notFound("model", model)
+		return notFound("model", model)
 	case b != nil && !slices.Contains(b.Categories, s.category[category]):
-		return Context{}, fault.BadRequest(fmt.Sprintf("Brand %s does not serve category %s.", brand, category))
+		return fault.BadRequest(fmt.Sprintf("Brand %s does not serve category %s.", brand, category))
 	case m != nil && m.Category != category:
-		return Context{}, fault.BadRequest(fmt.Sprintf("Model %s is not of category %s.", model, category))
+		return fault.BadRequest(fmt.Sprintf("Model %s is not of category %s.", model, category))
 	case m != nil && m.Brand != brand:
-		return Context{}, fault.BadRequest(fmt.Sprintf("Model %s is not of brand %s.", model, brand))
+		return fault.BadRequest(fmt.Sprintf("Model %s is not of brand %s.", model, brand))
 	}
-	return Context{Category: category, Brand: brand, Model: model}, nil
+	return nil
 }
 
-// ToldCode returns an unknown code as it is told back, cut: the catalog has none that is as long.
-func ToldCode(code string) string { return text.Clip(code, 100) }
+// ClippedCode returns an unknown code as errors repeat it, cut to a length that no code of the catalog has.
+func ClippedCode(code string) string { return text.Clip(code, 100) }
 
 func notFound(entity, code string) error {
 	return fault.New(fault.NotFound, fault.CodeNotFound, fmt.Sprintf("The catalog has no %s %s.", entity, quote(code))).
-		With("entity", entity).With("code", ToldCode(code))
+		With("entity", entity).With("code", ClippedCode(code))
 }
 
 // filterByName returns the entities with a name that contains the search text.

@@ -20,10 +20,9 @@ const (
 
 // Entry is one entry of the ledger.
 type Entry struct {
-	ID           string
-	AccountID    string
-	Environment  access.Environment
-	Seq          int64 // dense within account and environment
+	ID string
+	access.Tenant
+	Seq          int64 // dense within the tenant
 	Kind         Kind
 	Amount       int64 // signed: charges are negative
 	BalanceAfter int64
@@ -42,12 +41,15 @@ type AccountTotals struct {
 	LowCredits int64 // below which the owners want to be told; 0: never
 }
 
-// MaxCredits bounds balances and single amounts so that sums cannot overflow.
+// MaxCredits bounds single amounts, and balances after a grant, so that sums cannot overflow. Refunds may exceed it.
 const MaxCredits = 1_000_000_000_000
+
+// CodeNotEnough is the code of NotEnough.
+const CodeNotEnough = "not-enough-credits"
 
 // NotEnough is the error for an order that the account cannot pay for.
 func NotEnough(price, available int64) *fault.Error {
-	return fault.New(fault.PaymentRequired, "not-enough-credits", "The account has not enough credits for this order.").
+	return fault.New(fault.PaymentRequired, CodeNotEnough, "The account has not enough credits for this order.").
 		With("required_credits", price).With("available_credits", available)
 }
 

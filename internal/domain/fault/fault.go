@@ -8,6 +8,7 @@ package fault
 import (
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 )
@@ -39,6 +40,7 @@ type Error struct {
 	Details    map[string]any
 	RetryAfter time.Duration // zero: not sent
 	cause      error
+	root       *Error // that New returned, of a copy
 }
 
 // New returns a fault without details.
@@ -48,27 +50,41 @@ func New(kind Kind, code, message string) *Error {
 
 // With returns a copy that also carries one detail.
 func (e *Error) With(key string, value any) *Error {
-	c := *e
+	c := e.copy()
 	c.Details = maps.Clone(e.Details)
 	if c.Details == nil {
 		c.Details = make(map[string]any, 1)
 	}
 	c.Details[key] = value
-	return &c
+	return c
 }
 
 // Because returns a copy with a cause for the log; the cause is never shown to the caller.
 func (e *Error) Because(cause error) *Error {
-	c := *e
+	c := e.copy()
 	c.cause = cause
-	return &c
+	return c
 }
 
 // After returns a copy that tells the caller when to retry.
 func (e *Error) After(d time.Duration) *Error {
-	c := *e
+	c := e.copy()
 	c.RetryAfter = d
+	return c
+}
+
+// copy returns a copy that Is the same fault.
+func (e *Error) copy() *Error {
+	c := *e
+	c.root = e.origin()
 	return &c
+}
+
+func (e *Error) origin() *Error {
+	if e.root != nil {
+		return e.root
+	}
+	return e
 }
 
 // Error returns the code and the safe message; the cause is available through Unwrap.
@@ -77,10 +93,14 @@ func (e *Error) Error() string { return e.Code + ": " + e.Message }
 // Unwrap returns the hidden cause.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Is compares codes, so that a sentinel matches its copies with details.
+// Is reports whether two faults are the same refusal, so that a sentinel matches its copies with details. A code of its
+// own says that; a code that many refusals share does not, and there both must be copies of the same fault.
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
-	return ok && t.Code == e.Code
+	if !ok || t.Code != e.Code {
+		return false
+	}
+	return !slices.Contains(sharedCodes, e.Code) || t.origin() == e.origin()
 }
 
 // KindOf returns the kind of the fault in err; Internal if there is none.
@@ -110,6 +130,10 @@ const (
 	CodeInternal    = "internal-error"
 	CodeUnavailable = "service-unavailable"
 )
+
+var sharedCodes = []string{
+	CodeValidation, CodeBadRequest, CodeNotFound, CodeRateLimited, CodeInternal, CodeUnavailable,
+}
 
 // Problem is one broken rule of one field of a request.
 type Problem struct {

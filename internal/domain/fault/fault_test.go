@@ -38,6 +38,23 @@ func TestError(t *testing.T) {
 			t.Error("faults are not told apart by their codes")
 		}
 	})
+	t.Run("SharedCodeIsNotTheSame", func(t *testing.T) {
+		keyNotFound := fault.Missing("key")
+		copies := []*fault.Error{
+			keyNotFound, keyNotFound.With("id", 1).With("hint", 2), keyNotFound.Because(errors.New("x")), keyNotFound.After(1),
+		}
+		for i, e := range copies {
+			if !errors.Is(fmt.Errorf("x: %w", e), keyNotFound) || !errors.Is(keyNotFound, e) {
+				t.Errorf("copy %d is not the refusal it was made of", i)
+			}
+			if userNotFound := fault.Missing("user"); errors.Is(e, userNotFound) || errors.Is(userNotFound, e) {
+				t.Errorf("copy %d is a refusal of something else", i)
+			}
+		}
+		if errors.Is(fault.InvalidField("a", "type", "x"), fault.InvalidField("b", "type", "x")) {
+			t.Error("refusals of different fields are the same")
+		}
+	})
 	t.Run("KindOf", func(t *testing.T) {
 		if got := fault.KindOf(fmt.Errorf("x: %w", refusal)); got != fault.Conflict {
 			t.Errorf("the kind is %d", got)

@@ -14,8 +14,11 @@ type Skipped struct {
 // maxNamed is how many rows an error names.
 const maxNamed = 20
 
-// Add notes a row that was skipped, and why.
+// Add notes a row that was skipped, and why: with the cause, which a refusal does not tell by itself.
 func (e *Skipped) Add(err error) {
+	if refusal, ok := errors.AsType[*Error](err); ok && refusal.Unwrap() != nil {
+		err = fmt.Errorf("%w: %w", err, refusal.Unwrap())
+	}
 	if e.Rows++; len(e.named) < maxNamed {
 		e.named = append(e.named, err)
 	}

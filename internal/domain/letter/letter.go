@@ -33,6 +33,7 @@ const (
 	TokenMade       Kind = "token-made"        // to a staff user
 	TokenRevoked    Kind = "token-revoked"     // to a staff user
 	NewDevice       Kind = "new-device"        // to the user
+	WrongCodes      Kind = "wrong-codes"       // to the user
 	EmailChange     Kind = "email-change"      // link to the new address, to confirm it
 	LowBalance      Kind = "low-balance"       // to the owners of an account
 	Promoted        Kind = "promoted"          // link to choose a new password, to a new administrator
@@ -42,8 +43,8 @@ const (
 // Kinds lists every kind.
 var Kinds = []Kind{
 	Invitation, StaffInvitation, ResetRequested, ResetMade, PasswordChanged, EmailChangedOld, EmailChangedNew,
-	PasskeyAdded, PasskeyRemoved, FactorOn, FactorOff, CodesRenewed, TokenMade, TokenRevoked, NewDevice, EmailChange,
-	LowBalance, Promoted, EndpointFailing,
+	PasskeyAdded, PasskeyRemoved, FactorOn, FactorOff, CodesRenewed, ApprovalAsked, TokenMade, TokenRevoked, NewDevice,
+	WrongCodes, EmailChange, LowBalance, Promoted, EndpointFailing,
 }
 
 // Letter is a rendered mail without addresses.

@@ -72,6 +72,9 @@ func parse(source []byte) (*collection, error) {
 		return nil, err
 	}
 	var problems []error
+	if len(c.Letters) != len(Kinds) {
+		problems = append(problems, fmt.Errorf("there are %d texts for %d kinds of letters", len(c.Letters), len(Kinds)))
+	}
 	for _, kind := range Kinds {
 		w, ok := c.Letters[kind]
 		if !ok || w.Subject.EN == "" || len(w.Lines) == 0 {

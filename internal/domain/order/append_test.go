@@ -9,6 +9,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/domain/wire"
 )
 
 // answer is what the encoder of answers writes.
@@ -82,14 +83,14 @@ func TestAppendItem(t *testing.T) {
 			{ID: "id", Number: "AS-1", ExternalID: externalID, Status: order.Completed, Outcome: order.Fake, UpdatedAt: at},
 		} {
 			item := struct {
-				ID          string           `json:"id"`
-				ExternalID  *string          `json:"external_id"`
-				OrderNumber string           `json:"order_number"`
-				Status      order.Status     `json:"status"`
-				Outcome     *order.Outcome   `json:"outcome"`
-				DueDate     *order.Timestamp `json:"due_date"`
-				UpdatedAt   *order.Timestamp `json:"updated_at"`
-			}{o.ID, o.ExternalID, o.Number, o.Status, nil, order.At(o.DueAt), order.At(&o.UpdatedAt)}
+				ID          string          `json:"id"`
+				ExternalID  *string         `json:"external_id"`
+				OrderNumber string          `json:"order_number"`
+				Status      order.Status    `json:"status"`
+				Outcome     *order.Outcome  `json:"outcome"`
+				DueDate     *wire.Timestamp `json:"due_date"`
+				UpdatedAt   *wire.Timestamp `json:"updated_at"`
+			}{o.ID, o.ExternalID, o.Number, o.Status, nil, wire.OptionalTimestamp(o.DueAt), wire.OptionalTimestamp(&o.UpdatedAt)}
 			if o.Outcome != "" {
 				item.Outcome = &o.Outcome
 			}

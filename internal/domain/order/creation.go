@@ -88,7 +88,7 @@ var wrongCount = fault.Problem{
 func (d *Draft) CheckIndexes(indexes []*catalog.PhotoIndex) error {
 	for i, p := range d.Photos {
 		if findIndex(indexes, p.IndexCode) == nil {
-			code := catalog.ToldCode(p.IndexCode)
+			code := catalog.ClippedCode(p.IndexCode)
 			return fault.New(fault.Invalid, "photo-index-not-found",
 				"The photo index "+code+" does not exist for this category, brand and model.").
 				With("field", fmt.Sprintf("photos[%d].index_code", i)).With("index_code", code)

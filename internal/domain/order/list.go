@@ -22,9 +22,9 @@ type Sort int
 
 // The sequences of lists.
 const (
-	Newest    Sort = iota // of one account and environment, the newest first
-	DueFirst              // the earliest due first, those without a due date last
-	EndedLast             // ended orders only, those that ended last first
+	Newest        Sort = iota // of one account and environment, the newest first
+	DueFirst                  // the earliest due first, those without a due date last
+	RecentlyEnded             // ended orders only, the most recently ended first
 )
 
 // Filter chooses the orders of a list. An empty field chooses all.
@@ -87,8 +87,8 @@ func ParseCursor(s string) *Cursor {
 	return &Cursor{At: n, ID: id}
 }
 
-// Part is a part of the queue: the orders of a brand, of a category, or of both. Empty is the whole queue.
-type Part struct {
+// QueueFilter chooses a part of the queue: the orders of a brand, of a category, or of both. Empty is the whole queue.
+type QueueFilter struct {
 	BrandCode    string
 	CategoryCode string
 }

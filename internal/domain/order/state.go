@@ -157,3 +157,12 @@ func (o *Order) AssignTo(staffID string, now time.Time) {
 	o.AssigneeID = staffID
 	o.ClaimedAt = new(now)
 }
+
+// ClaimFor takes the order out of the queue and gives it to a staff user.
+func (o *Order) ClaimFor(staffID string, now time.Time) error {
+	if err := o.Apply(Claim, now); err != nil {
+		return err
+	}
+	o.AssignTo(staffID, now)
+	return nil
+}

@@ -21,9 +21,12 @@ type SubmissionEntry struct {
 	Unable    bool // no photo can be supplied
 }
 
+// CodeNotAwaitingPhotos is the code of NotAwaitingPhotos.
+const CodeNotAwaitingPhotos = "order-not-awaiting-update-photos"
+
 // NotAwaitingPhotos is the refusal of a submission to an order that did not ask for one.
 func NotAwaitingPhotos(status Status) *fault.Error {
-	return fault.New(fault.Conflict, "order-not-awaiting-update-photos",
+	return fault.New(fault.Conflict, CodeNotAwaitingPhotos,
 		"The order does not wait for photos; its status is "+string(status)+".").
 		With("expected_status", string(UpdatePhotos)).With("status", string(status))
 }
@@ -38,7 +41,7 @@ func (s *Submission) CheckEntries(requested []PhotoRequest) error {
 	for i, e := range s.Entries {
 		if !slices.Contains(codes, e.IndexCode) {
 			return fault.New(fault.Invalid, "photo-index-not-requested",
-				"The photo index "+catalog.ToldCode(e.IndexCode)+" was not requested.").
+				"The photo index "+catalog.ClippedCode(e.IndexCode)+" was not requested.").
 				With("requested_index_codes", codes).With("field", fmt.Sprintf("photos[%d].index_code", i))
 		}
 	}

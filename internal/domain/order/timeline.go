@@ -21,6 +21,12 @@ const (
 	EventMarkedPunctual     = "marked-punctual"
 )
 
+// Events is everything that happens to an order: each has a text on the pages that show timelines.
+var Events = []string{
+	EventCreated, EventClaimed, EventReleased, EventReassigned, EventPhotosRequested, EventPhotosSubmitted,
+	EventCompleted, EventFailed, EventCertificateRevoked, EventMarkedDelayed, EventMarkedPunctual,
+}
+
 // TimelineEntry is one thing that happened to an order. Of the actor, kind, id and name are stored.
 type TimelineEntry struct {
 	At      time.Time

@@ -93,12 +93,12 @@ func (v *Verdict) reasons(words *catalog.Snapshot, problems *fault.Problems) []C
 	return reasons
 }
 
-// TellsReasons reports whether a customer is told the reasons of the outcome.
-func (o Outcome) TellsReasons() bool { return o == Authentic || o == Fake }
+// HasPublicReasons reports whether customers are shown the reasons of the outcome.
+func (o Outcome) HasPublicReasons() bool { return o == Authentic || o == Fake }
 
-// ReasonsTold returns the reasons that the customer is told; those of other outcomes are for the desk alone.
-func (o *Order) ReasonsTold() []CodedText {
-	if !o.Outcome.TellsReasons() {
+// PublicReasons returns the reasons that the customer is shown; those of other outcomes are for the desk alone.
+func (o *Order) PublicReasons() []CodedText {
+	if !o.Outcome.HasPublicReasons() {
 		return nil
 	}
 	return o.Reasons
@@ -115,7 +115,7 @@ func NotBlank(s string) bool { return strings.TrimSpace(s) != "" }
 
 // checkReasonText checks that a customer can read the text in either language: English is what stands in for the other.
 func (v *Verdict) checkReasonText(problems *fault.Problems) {
-	if slices.Contains(Verdicts, v.Outcome) && !v.Outcome.TellsReasons() {
+	if slices.Contains(Verdicts, v.Outcome) && !v.Outcome.HasPublicReasons() {
 		problems.Add("reason_text", codeNotAllowed, ReasonTextOutcomes)
 		return
 	}
@@ -299,7 +299,7 @@ func (d *VerdictDraft) Verdict() *Verdict {
 	if d.Outcome == Fake {
 		v.IndexCodes = d.IndexCodes
 	}
-	if d.Outcome.TellsReasons() {
+	if d.Outcome.HasPublicReasons() {
 		v.ReasonText = d.ReasonText
 	}
 	return v

@@ -2,9 +2,11 @@ package order
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/domain/wire"
 )
 
 // Detail is what a customer sees of an order: the detail endpoint, the webhook payloads and the desk all show it.
@@ -16,8 +18,8 @@ type Detail struct {
 	OutcomeLocale        *string            `json:"outcome_locale"`
 	Delayed              bool               `json:"delayed"`
 	Classification       ClassificationView `json:"classification"`
-	DueDate              *Timestamp         `json:"due_date"`
-	UpdatedAt            *Timestamp         `json:"updated_at"`
+	DueDate              *wire.Timestamp    `json:"due_date"`
+	UpdatedAt            *wire.Timestamp    `json:"updated_at"`
 	CertificateURL       Nullable           `json:"certificate_url,omitzero"` // present, perhaps null, on completed orders
 	OutcomeReasons       []string           `json:"outcome_reasons,omitzero"`
 	OutcomeReasonsLocale []string           `json:"outcome_reasons_locale,omitzero"`
@@ -41,16 +43,30 @@ func (n Nullable) MarshalJSON() ([]byte, error) {
 
 // Receipt is an order in brief: the answer to a creation.
 type Receipt struct {
-	ID          string     `json:"id"`
-	ExternalID  *string    `json:"external_id"`
-	OrderNumber *string    `json:"order_number"`
-	Status      Status     `json:"status"`
-	DueDate     *Timestamp `json:"due_date"`
+	ID          string          `json:"id"`
+	ExternalID  *string         `json:"external_id"`
+	OrderNumber *string         `json:"order_number"`
+	Status      Status          `json:"status"`
+	DueDate     *wire.Timestamp `json:"due_date"`
 }
 
 // Receipt returns what the creator of the order is told.
 func (o *Order) Receipt() Receipt {
-	return Receipt{ID: o.ID, ExternalID: o.ExternalID, OrderNumber: &o.Number, Status: o.Status, DueDate: At(o.DueAt)}
+	return Receipt{
+		ID: o.ID, ExternalID: o.ExternalID, OrderNumber: &o.Number, Status: o.Status,
+		DueDate: wire.OptionalTimestamp(o.DueAt),
+	}
+}
+
+// ReceiptID returns the order's id in a receipt that was written as JSON.
+func ReceiptID(receipt []byte) (string, error) {
+	var r struct {
+		ID string `json:"id"`
+	}
+	if err := json.Unmarshal(receipt, &r); err != nil {
+		return "", fmt.Errorf("read the receipt of an order: %w", err)
+	}
+	return r.ID, nil
 }
 
 // ClassificationView is the customer's form of a classification.
@@ -76,25 +92,6 @@ type PhotoToResubmit struct {
 	MaxPhotos          int      `json:"max_photos"`
 }
 
-// Timestamp writes itself as the APIs do: RFC 3339, UTC, milliseconds, Z.
-type Timestamp time.Time
-
-// TimeFormat is the layout of every timestamp on the wire; the time has to be in UTC.
-const TimeFormat = "2006-01-02T15:04:05.000Z"
-
-// MarshalJSON writes the timestamp.
-func (t Timestamp) MarshalJSON() ([]byte, error) {
-	return appendTime(make([]byte, 0, len(TimeFormat)+len(`""`)), time.Time(t)), nil
-}
-
-// At returns a timestamp for a time that may be absent.
-func At(t *time.Time) *Timestamp {
-	if t == nil {
-		return nil
-	}
-	return new(Timestamp(*t))
-}
-
 // CertificateURL tells where the certificate with an id is shown.
 type CertificateURL func(id string) string
 
@@ -102,7 +99,7 @@ type CertificateURL func(id string) string
 func (o *Order) View(l text.Locale, now time.Time, certificate CertificateURL) Detail {
 	d := Detail{
 		ID: o.ID, Status: o.Status, Delayed: o.IsDelayed(now), Classification: o.Classification.view(l),
-		DueDate: At(o.DueAt), UpdatedAt: At(&o.UpdatedAt),
+		DueDate: wire.OptionalTimestamp(o.DueAt), UpdatedAt: new(wire.Timestamp(o.UpdatedAt)),
 	}
 	if o.Outcome != "" {
 		d.Outcome = new(o.Outcome)
@@ -113,7 +110,7 @@ func (o *Order) View(l text.Locale, now time.Time, certificate CertificateURL) D
 		if o.CertificateID != "" {
 			d.CertificateURL.Value = new(certificate(o.CertificateID))
 		}
-		if o.Outcome.TellsReasons() {
+		if o.Outcome.HasPublicReasons() {
 			d.OutcomeReasons = make([]string, len(o.Reasons))
 			d.OutcomeReasonsLocale = make([]string, len(o.Reasons))
 			for i, r := range o.Reasons {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
@@ -79,33 +78,6 @@ func TestView_Presence(t *testing.T) {
 		d := o.View(text.English, noon, func(id string) string { return "https://x/" + id })
 		if url := d.CertificateURL.Value; url == nil || *url != "https://x/abc" {
 			t.Errorf("the certificate is %v", d.CertificateURL)
-		}
-	})
-}
-
-// TestTimestamp holds the form of times on the wire.
-func TestTimestamp(t *testing.T) {
-	tokyo := time.FixedZone("JST", 9*3600)
-	for _, at := range []struct {
-		name string
-		time time.Time
-		want string
-	}{
-		{name: "Milliseconds", time: time.Date(2026, 3, 2, 1, 2, 3, 4_999_999, time.UTC), want: `"2026-03-02T01:02:03.004Z"`},
-		{name: "WholeSecond", time: time.Date(2026, 3, 2, 1, 2, 3, 0, time.UTC), want: `"2026-03-02T01:02:03.000Z"`},
-		{name: "Padded", time: time.Date(826, 11, 30, 23, 59, 59, 90_000_000, time.UTC), want: `"0826-11-30T23:59:59.090Z"`},
-		{name: "FarYear", time: time.Date(12026, 1, 1, 0, 0, 0, 0, time.UTC), want: `"12026-01-01T00:00:00.000Z"`},
-		{name: "OtherZone", time: time.Date(2026, 3, 2, 10, 2, 3, 0, tokyo), want: `"2026-03-02T01:02:03.000Z"`},
-	} {
-		t.Run(at.name, func(t *testing.T) {
-			if got, err := json.Marshal(order.Timestamp(at.time)); err != nil || string(got) != at.want {
-				t.Errorf("the timestamp is %s (%v), not %s", got, err, at.want)
-			}
-		})
-	}
-	t.Run("Absent", func(t *testing.T) {
-		if order.At(nil) != nil {
-			t.Error("a time that is not there has a timestamp")
 		}
 	})
 }

@@ -102,50 +102,30 @@ func (m *itemBoxes) tilesOf(h *header, item uint32) []Tile {
 // locate finds the data of tiles. It reports false where that is stored as no camera does: in several pieces, or at
 // offsets that do not have 32 bits.
 func (m *itemBoxes) locate(h *header, tiles []Tile) bool {
-	version, _ := h.uint8(m.iloc.start)
 	sizes, _ := h.uint16(m.iloc.start + 4) // of an offset, a length, a base offset and an index, four bits each
 	if sizes != 0x4400 && sizes != 0x4440 {
 		return false
 	}
-	off := m.iloc.start + 6
-	count, size, _ := h.itemID(off, version == 2) // has as many bits as an ID
-	if count > 1<<16 {
-		return false
-	}
-	off += size
-	found := make(map[uint32]Tile)
-	for range count {
-		var t Tile
-		t.id, _, _ = h.itemID(off, version == 2)
-		off += size
-		var method, extents uint16
-		if version > 0 {
-			method, _ = h.uint16(off)
-			off += 2
-		}
-		off += 2 // data reference: another file, which is not used
-		if sizes == 0x4440 {
-			t.base = h.int64(off)
-			off += 4
-		}
-		extents, _ = h.uint16(off)
-		t.offset = off + 2
-		t.data, t.length = t.base+h.int64(t.offset), h.int64(t.offset+4)
-		off = t.offset + 8*int64(extents)
-		if off > m.iloc.end {
-			return false
-		}
-		if method&15 == 0 && extents == 1 && t.data+t.length <= h.size && t.base <= m.end {
-			found[t.id] = t
-		}
-	}
-	version, _ = h.uint8(m.pitm.start)
+	found := make(map[uint32][]place, len(tiles))
 	for i := range tiles {
-		t, ok := found[tiles[i].id]
-		if !ok || t.id >= 1<<16 && version == 0 { // the primary item could not be replaced by it
+		found[tiles[i].id] = nil
+	}
+	for id, p := range m.places(h) {
+		if before, wanted := found[id]; wanted && len(before) < 2 {
+			found[id] = append(before, p)
+		}
+	}
+	version, _ := h.uint8(m.pitm.start)
+	for i := range tiles {
+		id := tiles[i].id
+		if len(found[id]) != 1 || id >= 1<<16 && version == 0 { // the primary item could not be replaced by it
 			return false
 		}
-		tiles[i] = t
+		p := found[id][0]
+		if p.pieces != 1 || p.method != 0 || p.base > m.end {
+			return false
+		}
+		tiles[i] = Tile{id: id, data: p.at, length: p.length, offset: p.field, base: p.base}
 	}
 	return true
 }

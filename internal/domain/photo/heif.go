@@ -314,7 +314,12 @@ func (m *itemBoxes) kinds(h *header) iter.Seq2[uint32, string] {
 }
 
 // place is where a piece of an item is.
-type place struct{ at, length int64 }
+type place struct {
+	at, length  int64
+	field, base int64  // at is the sum of base and the number in the field at an offset of the file
+	method      uint16 // 0: in the file, 1: in the idat box
+	pieces      uint16 // of the item
+}
 
 // places yields where the data of the items is, in the file or in the idat box, in the order of the iloc box. That is
 // walked once, and no further than it reaches, whatever it claims to list.
@@ -374,12 +379,13 @@ func (l *locations) item(h *header, off int64, yield func(uint32, place) bool) (
 		if off+each > l.end {
 			return off, false
 		}
-		p := place{base + h.number(off+l.index, l.offset), h.number(off+l.index+l.offset, l.length)}
+		p := place{field: off + l.index, base: base, method: method & 15, pieces: count}
+		p.at, p.length = base+h.number(p.field, l.offset), h.number(p.field+l.offset, l.length)
 		off += each
-		if method&15 == 1 {
+		if p.method == 1 {
 			p.at += l.idat
 		}
-		if method&15 <= 1 && p.at >= 0 && p.length > 0 && p.length <= h.size-p.at && !yield(id, p) {
+		if p.method <= 1 && p.at >= 0 && p.length > 0 && p.length <= h.size-p.at && !yield(id, p) {
 			return off, false
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// tolerated is how many bytes after the end of a picture may be anything, and how large a file may be that ends before
-// its first pixel. Cameras and editors leave small trailers of their own; a header and junk is no photo.
+// tolerated is how many bytes after the end of a picture may be anything, and how large a file may be that has no pixel
+// or ends before its first. Cameras and editors leave small trailers of their own; a header and junk is no photo.
 const tolerated = 16 << 10
 
 // maxFurther is how many pictures and films may follow a picture. Cameras add a few.
@@ -43,7 +43,7 @@ func CheckWhole(r io.ReaderAt, size int64, f Format) error {
 	switch {
 	case w.failure != nil:
 		return fmt.Errorf("read a photo: %w", w.failure)
-	case problem == cutOff && size <= tolerated && !w.pixels, problem == "":
+	case (problem == cutOff || problem == noImage) && size <= tolerated && !w.pixels, problem == "":
 		return nil
 	}
 	return damaged(f, problem)

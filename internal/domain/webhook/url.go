@@ -28,7 +28,15 @@ func (u URL) Canonical() string { return CanonicalURL(u.raw) }
 
 // CheckURL parses the URL of an endpoint or returns the rule that raw breaks: an absolute https URI of at most 2048
 // characters with a host, without user information or fragment. field is its path in the request.
-func CheckURL(field, raw string) (URL, *fault.Problem) {
+func CheckURL(field, raw string) (URL, *fault.Problem) { return checkURL(field, raw, false) }
+
+// CheckLink is CheckURL for an address that people follow, which may have a fragment.
+func CheckLink(field, raw string) *fault.Problem {
+	_, problem := checkURL(field, raw, true)
+	return problem
+}
+
+func checkURL(field, raw string, link bool) (URL, *fault.Problem) {
 	problem := func(code, message string) (URL, *fault.Problem) {
 		return URL{}, &fault.Problem{Field: field, Code: code, Message: message}
 	}
@@ -42,14 +50,15 @@ func CheckURL(field, raw string) (URL, *fault.Problem) {
 	if !strings.EqualFold(scheme, "https") {
 		return problem("https", "must use https")
 	}
-	if strings.Contains(raw, "#") {
+	rest, fragment, has := strings.Cut(rest, "#")
+	if has && !link {
 		return problem("fragment", "must not have a fragment")
 	}
 	authority, tail := cutAuthority(rest)
 	if strings.Contains(authority, "@") {
 		return problem("userinfo", "must not contain user information")
 	}
-	if !isURIText(tail) {
+	if !isURIText(tail) || !isURIText(fragment) {
 		return problem("format", "must be a URI: other characters than those of RFC 3986 must be percent-encoded")
 	}
 	u, err := url.Parse(raw)

@@ -114,6 +114,24 @@ func TestCheckURL(t *testing.T) {
 	}
 }
 
+func TestCheckLink(t *testing.T) {
+	long := "https://example.com/#" + strings.Repeat("a", MaxURL-len("https://example.com/#"))
+	for raw, code := range map[string]string{
+		"https://shop.example/#/thanks?order=%201": "", "https://shop.example#top": "", "https://shop.example/": "",
+		long: "", long + "a": "max_length", "http://shop.example/#/thanks": "https", "https://#/thanks": "format",
+		"https://shop.example/#a b": "format", "https://shop.example/#a#b": "format",
+		"https://a:b@shop.example/#x": "userinfo",
+	} {
+		got := ""
+		if problem := CheckLink("return_url", raw); problem != nil {
+			got = problem.Code
+		}
+		if got != code {
+			t.Errorf("CheckLink(%.40q) = %q, want %q", raw, got, code)
+		}
+	}
+}
+
 func TestCheckTokenURL(t *testing.T) {
 	for raw, code := range map[string]string{
 		"https://id.example.com/oauth/token": "", "HTTPS://id.example.com/oauth/token": "https",

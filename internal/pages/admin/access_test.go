@@ -193,5 +193,5 @@ func TestMessages(t *testing.T) {
 		"admin.since.", "admin.section.",
 		"admin.column.", "admin.failure.", "admin.credits.kinds.", "admin.chart.", "admin.account.live_",
 		"admin.account.test_",
-		"admin.action.", "admin.target.", "admin.detail.", "admin.approval.", "admin.approvals.")
+		"admin.action.", "admin.target.", "admin.detail.", "admin.reason.", "admin.approval.", "admin.approvals.")
 }

@@ -72,8 +72,8 @@ type accountHead struct {
 	tenant  access.Tenant // without an environment where the address has none
 }
 
-// of adapts a page of the account, and perhaps the environment, that the address names.
-func (a *Admin) of(h func(http.ResponseWriter, *http.Request, *visitor, *accountHead) error) handler {
+// withAccount adapts a page of the account, and perhaps the environment, that the address names.
+func (a *Admin) withAccount(h func(http.ResponseWriter, *http.Request, *visitor, *accountHead) error) handler {
 	return func(w http.ResponseWriter, r *http.Request, who *visitor) error {
 		head, err := a.accountHead(r, who)
 		if err != nil {
@@ -213,7 +213,7 @@ func (a *Admin) grantCredits(w http.ResponseWriter, r *http.Request, who *visito
 	}
 	id := onceID(form.Get("once"), form.Get("amount"), form.Get("note"))
 	balance, err := a.Service.GrantCreditsOnce(r.Context(), actorOf(who), head.tenant, id, amount, form.Get("note"))
-	if fault.CodeOf(err) == "not-enough-credits" {
+	if fault.CodeOf(err) == credit.CodeNotEnough {
 		form.Fail("amount", "admin.credits.out_of_bounds")
 	} else if err := a.pages.Refuse(form, err); err != nil {
 		return err

@@ -42,9 +42,13 @@ type Worker struct {
 	Name     string
 	Running  bool
 	Since    time.Time  // since when it runs, or does not
-	Failures int        // since the program was started
+	Failures int        // since the program was started: its own, and those of rounds that it went on after
 	FailedAt *time.Time // the last of them
+	Cause    string     // of the last one, while nothing has succeeded since; without secrets
 }
+
+// Failing reports whether a worker does not run, or its last round has failed.
+func (w *Worker) Failing() bool { return !w.Running || w.Cause != "" }
 
 // Setting is a setting of the program as it may be shown.
 type Setting struct {
@@ -123,27 +127,27 @@ func (a *Admin) table() []route {
 	const accounts, account = home + "/accounts", home + "/accounts/{account}"
 	const answerTime, staff, member = home + "/catalog/answer-times/{code}", home + "/staff", home + "/staff/{staff}"
 	return []route{
-		{"GET /desk/admin", a.to(home + "/statistics")},
+		{"GET /desk/admin", a.redirectTo(home + "/statistics")},
 		{"GET /desk/admin/statistics", a.showStatistics},
 
 		{"GET " + accounts, a.listAccounts},
 		{"POST " + accounts, ui.WithForm(a.createAccount)},
 		{"GET " + accounts + "/new", a.newAccount},
-		{"GET " + account, a.of(a.showAccount)},
-		{"GET " + account + "/users/{user}/{action}", a.to(account)},
-		{"POST " + account + "/users/{user}/password", a.of(a.resetUserPassword)},
-		{"POST " + account + "/users/{user}/second-factor", a.of(a.resetUserFactors)},
-		{"GET " + account + "/keys", a.of(a.listKeys)},
-		{"POST " + account + "/keys", a.of(a.createKey)},
-		{"GET " + account + "/keys/{key}", a.of(a.showKey)},
-		{"GET " + account + "/keys/{key}/{action}", a.to(account + "/keys/{key}")},
-		{"POST " + account + "/keys/{key}/name", a.of(a.renameKey)},
-		{"POST " + account + "/keys/{key}/limits", a.of(a.setKeyLimits)},
-		{"POST " + account + "/keys/{key}/networks", a.of(a.setKeyNetworks)},
-		{"POST " + account + "/keys/{key}/revoke", a.of(a.revokeKey)},
-		{"GET " + account + "/credits/{environment}", a.of(a.showCredits)},
-		{"POST " + account + "/credits/{environment}", a.of(a.grantCredits)},
-		{"GET " + account + "/orders/{environment}", a.of(a.listOrders)},
+		{"GET " + account, a.withAccount(a.showAccount)},
+		{"GET " + account + "/users/{user}/{action}", a.redirectTo(account)},
+		{"POST " + account + "/users/{user}/password", a.withAccount(a.resetUserPassword)},
+		{"POST " + account + "/users/{user}/second-factor", a.withAccount(a.resetUserFactors)},
+		{"GET " + account + "/keys", a.withAccount(a.listKeys)},
+		{"POST " + account + "/keys", a.withAccount(a.createKey)},
+		{"GET " + account + "/keys/{key}", a.withAccount(a.showKey)},
+		{"GET " + account + "/keys/{key}/{action}", a.redirectTo(account + "/keys/{key}")},
+		{"POST " + account + "/keys/{key}/name", a.withAccount(a.renameKey)},
+		{"POST " + account + "/keys/{key}/limits", a.withAccount(a.setKeyLimits)},
+		{"POST " + account + "/keys/{key}/networks", a.withAccount(a.setKeyNetworks)},
+		{"POST " + account + "/keys/{key}/revoke", a.withAccount(a.revokeKey)},
+		{"GET " + account + "/credits/{environment}", a.withAccount(a.showCredits)},
+		{"POST " + account + "/credits/{environment}", a.withAccount(a.grantCredits)},
+		{"GET " + account + "/orders/{environment}", a.withAccount(a.listOrders)},
 
 		{"GET /desk/admin/catalog", a.showCatalog},
 		{"GET /desk/admin/catalog/export", a.exportCatalog},
@@ -151,43 +155,43 @@ func (a *Admin) table() []route {
 		{"POST /desk/admin/catalog/import", a.uploadCatalog},
 		{"GET /desk/admin/catalog/drafts/{draft}", a.previewCatalog},
 		{"POST /desk/admin/catalog/drafts/{draft}", a.confirmCatalog},
-		{"GET /desk/admin/catalog/drafts/{draft}/drop", a.to("/desk/admin/catalog/drafts/{draft}")},
+		{"GET /desk/admin/catalog/drafts/{draft}/drop", a.redirectTo("/desk/admin/catalog/drafts/{draft}")},
 		{"POST /desk/admin/catalog/drafts/{draft}/drop", a.dropCatalog},
-		{"GET " + answerTime + "/{action}", a.to("/desk/admin/catalog")},
+		{"GET " + answerTime + "/{action}", a.redirectTo("/desk/admin/catalog")},
 		{"POST " + answerTime + "/pause", a.changeAnswerTime(a.Service.PauseAnswerTime, "admin.catalog.paused")},
 		{"POST " + answerTime + "/resume", a.changeAnswerTime(a.Service.ResumeAnswerTime, "admin.catalog.resumed")},
 
 		{"GET /desk/admin/deliveries", a.listDeliveries},
 		{"GET /desk/admin/deliveries/{delivery}", a.showDelivery},
-		{"GET /desk/admin/deliveries/{delivery}/redeliver", a.to("/desk/admin/deliveries/{delivery}")},
+		{"GET /desk/admin/deliveries/{delivery}/redeliver", a.redirectTo("/desk/admin/deliveries/{delivery}")},
 		{"POST /desk/admin/deliveries/{delivery}/redeliver", a.redeliver},
 		{"POST /desk/admin/deliveries/redeliver", ui.WithForm(a.redeliverFailed)},
 
 		{"GET /desk/admin/certificates", a.listCertificates},
 		{"GET /desk/admin/certificates/{certificate}", a.showCertificate},
-		{"GET /desk/admin/certificates/{certificate}/revoke", a.to("/desk/admin/certificates/{certificate}")},
+		{"GET /desk/admin/certificates/{certificate}/revoke", a.redirectTo("/desk/admin/certificates/{certificate}")},
 		{"POST /desk/admin/certificates/{certificate}/revoke", ui.WithForm(a.revokeCertificate)},
 
 		{"GET " + staff, a.listStaff},
 		{"POST " + staff, ui.WithForm(a.createStaff)},
 		{"POST " + staff + "/invitations", ui.WithForm(a.inviteStaff)},
-		{"GET " + staff + "/invitations", a.to(staff)},
+		{"GET " + staff + "/invitations", a.redirectTo(staff)},
 		{"POST " + staff + "/invitations/{invitation}/again", a.inviteStaffAgain},
-		{"GET " + staff + "/invitations/{invitation}/again", a.to(staff)},
+		{"GET " + staff + "/invitations/{invitation}/again", a.redirectTo(staff)},
 		{"POST " + staff + "/invitations/{invitation}/delete", a.uninviteStaff},
 		{"GET " + member, a.showStaff},
-		{"GET " + member + "/{action}", a.to(member)},
+		{"GET " + member + "/{action}", a.redirectTo(member)},
 		{"POST " + member + "/role", ui.WithForm(a.changeRole)},
 		{"POST " + member + "/deactivate", a.changeStaff(a.Service.DeactivateStaff, staff, "admin.staff.deactivated_done")},
 		{"POST " + member + "/reactivate", a.newPassword(a.Service.ReactivateStaff, "admin.staff.reactivated")},
 		{"POST " + member + "/token", ui.WithForm(a.rotateToken)},
 		{"POST " + member + "/token/revoke", a.changeStaff(a.Service.RevokeStaffToken, "", "admin.staff.token_revoked")},
-		{"GET " + member + "/token/revoke", a.to(member)},
+		{"GET " + member + "/token/revoke", a.redirectTo(member)},
 		{"POST " + member + "/password", a.newPassword(a.Service.ResetStaffPassword, "admin.staff.password_made")},
 		{"POST " + member + "/second-factor", a.changeStaff(a.Service.ResetStaffFactors, "", "admin.staff.factor_removed")},
 
 		{"GET /desk/admin/approvals", a.listApprovals},
-		{"GET /desk/admin/approvals/{approval}/{action}", a.to(approvals)},
+		{"GET /desk/admin/approvals/{approval}/{action}", a.redirectTo(approvals)},
 		{"POST /desk/admin/approvals/{approval}/approve", a.decide(a.Service.Approve, "admin.approvals.approved_done")},
 		{"POST /desk/admin/approvals/{approval}/refuse", a.decide(a.Service.Refuse, "admin.approvals.refused_done")},
 		{"POST /desk/admin/approvals/{approval}/withdraw", a.decide(a.Service.Withdraw, "admin.approvals.withdrawn_done")},
@@ -202,7 +206,7 @@ func (a *Admin) table() []route {
 // Routes mounts the pages.
 func (a *Admin) Routes(mux *http.ServeMux) {
 	for _, r := range a.table() {
-		mux.Handle(r.pattern, a.guard.Handle(a.asked(r.handle), access.AdminOnly))
+		mux.Handle(r.pattern, a.guard.Handle(a.redirectIfPending(r.handle), access.AdminOnly))
 	}
 }
 
@@ -229,16 +233,17 @@ func (a *Admin) showOnce(w http.ResponseWriter, r *http.Request, v onceView) err
 	return a.pages.Render(w, r, ui.Page{Template: "once", Data: v})
 }
 
-// sorry goes back to a page and says there why something could not be done, when the reason is one to tell.
-func (a *Admin) sorry(w http.ResponseWriter, r *http.Request, back string, err error) error {
+// redirectWithFault goes back to a page and says there why something could not be done, when the reason is one to tell.
+func (a *Admin) redirectWithFault(w http.ResponseWriter, r *http.Request, back string, err error) error {
 	if key := "admin.fault." + fault.CodeOf(err); a.Site.Messages.Has(key) {
 		return a.Site.Redirect(w, r, back, ui.Failed(key))
 	}
 	return err
 }
 
-// to sends a visitor on to another page. Parts of its address in braces are taken from the address that was asked for.
-func (a *Admin) to(pattern string) handler {
+// redirectTo sends a visitor on to another page. Parts of its address in braces are taken from the address that was
+// asked for.
+func (a *Admin) redirectTo(pattern string) handler {
 	return func(w http.ResponseWriter, r *http.Request, _ *visitor) error {
 		segments := strings.Split(pattern, "/")
 		for i, s := range segments {

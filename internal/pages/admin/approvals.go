@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/credit"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/pages/ui"
 )
@@ -71,11 +72,11 @@ func (a *Admin) approvalRow(r *http.Request, who *visitor, x *access.Approval) a
 		}
 		return a.Site.T(r, "admin.role."+string(s))
 	}
-	d := x.Deed
+	d := x.Payload
 	switch x.Kind {
 	case access.ApproveCredits:
 		row.Href = home + "/accounts/" + x.AccountID + "/credits/" + string(d.Environment)
-		add("environment", string(d.Environment))
+		add("environment", a.valueText(r, "environment", string(d.Environment)))
 		add("amount", strconv.FormatInt(d.Amount, 10))
 		add("note", d.Note)
 	case access.ApproveRole:
@@ -97,18 +98,18 @@ func (a *Admin) decide(
 ) handler {
 	return func(w http.ResponseWriter, r *http.Request, who *visitor) error {
 		x, err := decision(r.Context(), actorOf(who), r.PathValue("approval"))
-		if fault.CodeOf(err) == "not-enough-credits" {
+		if fault.CodeOf(err) == credit.CodeNotEnough {
 			return a.Site.Redirect(w, r, approvals, ui.Failed("admin.credits.out_of_bounds"))
 		}
 		if err != nil {
-			return a.sorry(w, r, approvals, err)
+			return a.redirectWithFault(w, r, approvals, err)
 		}
 		return a.Site.Redirect(w, r, approvals, ui.Done(done, "target", x.TargetName))
 	}
 }
 
-// asked tells that another administrator has been asked, where that is why nothing was done.
-func (a *Admin) asked(h handler) handler {
+// redirectIfPending leads to the approvals where nothing was done because another administrator has to approve it.
+func (a *Admin) redirectIfPending(h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request, who *visitor) error {
 		err := h(w, r, who)
 		if fault.CodeOf(err) == access.ApprovalRequested.Code {

@@ -13,7 +13,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/statistics"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/must"
-	"github.com/assayhq/assay/internal/testkit/need"
+	"github.com/assayhq/assay/internal/testkit/requires"
 	"github.com/assayhq/assay/internal/testkit/uitest"
 )
 
@@ -77,7 +77,7 @@ var noPages = []string{
 // TestPages opens every page of the table of routes, and pages in states of interest, in both themes and languages on
 // all screens, and looks for what keeps people from using it.
 func TestPages(t *testing.T) {
-	need.Engine(t, "a browser")
+	requires.Engine(t, "a browser")
 	w := newWorld(t)
 	w.Clock.Set(time.Now())
 	w.season(t)
@@ -112,6 +112,9 @@ func TestPages(t *testing.T) {
 	b.Fill("#f-password", password)
 	b.Follow(".signin .primary")
 	b.CheckPages(pages)
+	w.SweepError, w.MailStopped = "file "+strings.Repeat("abcdefgh", 4)+".jpg: remove /var/lib/assay/media/a/b/"+
+		strings.Repeat("abcdefgh", 4)+".jpg: permission denied …", true
+	b.CheckPages(map[string]string{"system-failing": "/desk/admin/system"})
 	b.Allow("404") // the browser says so
 	b.CheckPages(map[string]string{"not-found": "/desk/admin/accounts/nobody"})
 	t.Run("Forms", func(t *testing.T) {

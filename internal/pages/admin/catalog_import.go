@@ -119,7 +119,7 @@ func (a *Admin) confirmCatalog(w http.ResponseWriter, r *http.Request, who *visi
 		return a.importRefused(w, r, importView{Form: ui.NewForm()}, err)
 	}
 	if err != nil {
-		return a.sorry(w, r, home+"/catalog/import", err)
+		return a.redirectWithFault(w, r, home+"/catalog/import", err)
 	}
 	return a.Site.Redirect(w, r, home+"/catalog", ui.Done("admin.import.done", "n", len(changes)))
 }

@@ -150,7 +150,7 @@ func (a *Admin) showDelivery(w http.ResponseWriter, r *http.Request, who *visito
 func (a *Admin) redeliver(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	back := home + "/deliveries/" + r.PathValue("delivery")
 	if err := a.Service.Redeliver(r.Context(), actorOf(who), r.PathValue("delivery")); err != nil {
-		return a.sorry(w, r, back, err)
+		return a.redirectWithFault(w, r, back, err)
 	}
 	return a.Site.Redirect(w, r, back, ui.Done("admin.deliveries.sent_again", "n", 1))
 }

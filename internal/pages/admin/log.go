@@ -156,24 +156,24 @@ func (a *Admin) logRows(r *http.Request, who *visitor, actions []*audit.Action) 
 // hrefOf is where what was acted on is shown.
 func hrefOf(x *audit.Action) string {
 	switch id := x.Target.ID; {
-	case x.Target.Type == audit.OfCatalog, x.Target.Type == audit.OfAnswerTime:
+	case x.Target.Type == audit.ActionTargetCatalog, x.Target.Type == audit.ActionTargetAnswerTime:
 		return home + "/catalog"
 	case id == "":
 		return ""
 	case x.Code == audit.StaffInvited, x.Code == audit.StaffUninvited: // invitations have no page
 		return ""
-	case x.Target.Type == audit.OfApproval:
+	case x.Target.Type == audit.ActionTargetApproval:
 		return approvals
-	case x.Target.Type == audit.OfUser:
+	case x.Target.Type == audit.ActionTargetUser:
 		return home + "/accounts/" + x.AccountID
-	case x.Target.Type == audit.OfKey:
+	case x.Target.Type == audit.ActionTargetKey:
 		return home + "/accounts/" + x.AccountID + "/keys/" + id
-	case x.Target.Type == audit.OfOrder:
+	case x.Target.Type == audit.ActionTargetOrder:
 		return "/desk/orders/" + id
 	default:
 		return home + "/" + map[audit.ActionTargetType]string{
-			audit.OfStaff: "staff", audit.OfAccount: "accounts", audit.OfDelivery: "deliveries",
-			audit.OfCertificate: "certificates",
+			audit.ActionTargetStaff: "staff", audit.ActionTargetAccount: "accounts", audit.ActionTargetDelivery: "deliveries",
+			audit.ActionTargetCertificate: "certificates",
 		}[x.Target.Type] + "/" + id
 	}
 }
@@ -182,7 +182,7 @@ func hrefOf(x *audit.Action) string {
 func (a *Admin) logFacts(r *http.Request, details map[string]any) []logFact {
 	var facts []logFact
 	for _, name := range slices.Sorted(maps.Keys(details)) {
-		value := written(details[name])
+		value := a.valueText(r, name, written(details[name]))
 		if value == "" {
 			continue
 		}
@@ -193,6 +193,19 @@ func (a *Admin) logFacts(r *http.Request, details map[string]any) []logFact {
 		facts = append(facts, logFact{label, value})
 	}
 	return facts
+}
+
+// valueTexts are the beginnings of the keys of texts for details whose values are words of the program.
+var valueTexts = map[string]string{
+	"environment": "admin.env.", "kind": "admin.approval.", "reason": "admin.reason.",
+}
+
+// valueText is a value of the details in the language of the page, where there is a text for it.
+func (a *Admin) valueText(r *http.Request, name, value string) string {
+	if prefix, ok := valueTexts[name]; ok && a.Site.Messages.Has(prefix+value) {
+		return a.Site.T(r, prefix+value)
+	}
+	return value
 }
 
 // written is a value of the details as text; of a person it is the name.

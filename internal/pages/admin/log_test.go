@@ -49,7 +49,9 @@ func TestLog(t *testing.T) {
 	}
 	v.Post(account+"/keys/"+w.Live.ID+"/networks", "networks", "10.1.2.3\n2001:db8::1").Want(t, http.StatusSeeOther)
 	v.Get("/desk/admin/log?code=api-key.networks-set").Want(t, http.StatusOK, "networks: 10.1.2.3, 2001:db8::1")
-	v.Get("/desk/admin/log?lang=ja").Want(t, http.StatusOK, "クレジットを変更", "役割を変更")
+	w.Visit(t).Post("/desk/sign-in", "email", w.Jun.Email, "password", "wrong").Want(t, http.StatusUnprocessableEntity)
+	v.Get("/desk/admin/log?lang=ja").Want(t, http.StatusOK, "クレジットを変更", "環境: 本番", "役割を変更",
+		"理由: パスワードの誤り")
 	v.Get("/desk/admin/log?lang=en").Want(t, http.StatusOK)
 	for query, want := range map[string][3]bool{ // credits, role, order
 		"code=credits.granted":                 {true, false, false},

@@ -226,7 +226,7 @@ func TestCredits(t *testing.T) {
 	}
 	v.Post(live, "amount", "5", "note", "").Want(t, http.StatusUnprocessableEntity, "This field is required.")
 	v.Get("/desk/admin/accounts/"+w.Account.ID+"/credits/moon").Want(t, http.StatusNotFound)
-	balance, err := w.Store.Balance(t.Context(), w.Account.ID, access.Live)
+	balance, err := w.Store.Balance(t.Context(), w.Account.Tenant(access.Live))
 	must.NoError(t, err)
 	if balance != 2000 {
 		t.Errorf("the balance is %d, want 2000", balance)
@@ -460,6 +460,13 @@ func TestSystem(t *testing.T) {
 	w.MailStopped = true
 	v.Get("/desk/admin/system").Want(t, http.StatusOK, "1 item needs attention", "Failed")
 	w.MailStopped = false
+	w.SweepError = "file <abc>: access denied"
+	v.Get("/desk/admin/system").Want(t, http.StatusOK, "1 item needs attention", "Last round failed",
+		"file &lt;abc&gt;: access denied")
+	v.Get("/desk/admin/system?lang=ja").Want(t, http.StatusOK, "1 件の確認が必要です。", "前回の実行に失敗",
+		"file &lt;abc&gt;: access denied")
+	w.SweepError = ""
+	v.Get("/desk/admin/system?lang=en").Want(t, http.StatusOK, "All systems operational")
 	w.Order(t, w.Live, "")
 	w.failed(t)
 	w.Order(t, w.Test, order.MockFake)

@@ -138,7 +138,7 @@ func (a *Admin) changeStaff(
 	return func(w http.ResponseWriter, r *http.Request, who *visitor) error {
 		s, err := change(r.Context(), actorOf(who), r.PathValue("staff"))
 		if err != nil {
-			return a.sorry(w, r, staffPath(r), err)
+			return a.redirectWithFault(w, r, staffPath(r), err)
 		}
 		return a.Site.Redirect(w, r, cmp.Or(back, staffPath(r)), ui.Done(done, "name", s.Name))
 	}
@@ -151,7 +151,7 @@ func (a *Admin) newPassword(
 	return func(w http.ResponseWriter, r *http.Request, who *visitor) error {
 		s, password, err := change(r.Context(), actorOf(who), r.PathValue("staff"))
 		if err != nil {
-			return a.sorry(w, r, staffPath(r), err)
+			return a.redirectWithFault(w, r, staffPath(r), err)
 		}
 		return a.showOnce(w, r, onceView{
 			Title: a.Site.T(r, title, "name", s.Name), Text: a.Site.T(r, title+"_text"), Back: staffPath(r),
@@ -164,7 +164,7 @@ func (a *Admin) changeRole(w http.ResponseWriter, r *http.Request, who *visitor,
 	role := access.StaffRole(form.Get("role"))
 	s, err := a.Service.ChangeStaffRole(r.Context(), actorOf(who), r.PathValue("staff"), role)
 	if err != nil {
-		return a.sorry(w, r, staffPath(r), err)
+		return a.redirectWithFault(w, r, staffPath(r), err)
 	}
 	name := a.Site.T(r, "admin.role."+string(s.Role))
 	return a.Site.Redirect(w, r, staffPath(r), ui.Done("admin.staff.role_changed", "name", s.Name, "role", name))
@@ -177,7 +177,7 @@ func (a *Admin) rotateToken(w http.ResponseWriter, r *http.Request, who *visitor
 	}
 	s, token, err := a.Service.RotateStaffToken(r.Context(), actorOf(who), r.PathValue("staff"), networks)
 	if err != nil {
-		return a.sorry(w, r, staffPath(r), err)
+		return a.redirectWithFault(w, r, staffPath(r), err)
 	}
 	return a.showOnce(w, r, onceView{
 		Title: a.Site.T(r, "admin.staff.token_made", "name", s.Name), Text: a.Site.T(r, "admin.staff.token_made_text"),

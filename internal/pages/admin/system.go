@@ -80,7 +80,7 @@ func (a *Admin) showSystem(w http.ResponseWriter, r *http.Request, who *visitor)
 		}
 	}
 	for i := range v.Workers {
-		if !v.Workers[i].Running {
+		if v.Workers[i].Failing() {
 			v.Troubles++
 		}
 	}

@@ -31,7 +31,9 @@ var files embed.FS
 var Area = ui.Area{Name: "capture", Files: files}
 
 // Prefix is where the pages are. What follows it is a secret.
-const Prefix = "/capture/"
+const Prefix = "/" + segment + "/"
+
+const segment = "capture"
 
 // Config is what the pages work with.
 type Config struct {
@@ -81,9 +83,11 @@ func (p *Pages) table() map[string]http.Handler {
 // pageView is what the page shows.
 type pageView struct {
 	*service.Capture
-	Path     string
-	Indexes  []indexView
-	MaxBytes int64
+	Path      string
+	Indexes   []indexView
+	MaxBytes  int64
+	MaxSide   int
+	MaxPixels int
 }
 
 type indexView struct {
@@ -97,7 +101,9 @@ func (p *Pages) show(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	v := pageView{Capture: c, Path: r.URL.Path, MaxBytes: p.MaxPhotoBytes}
+	v := pageView{
+		Capture: c, Path: r.URL.Path, MaxBytes: p.MaxPhotoBytes, MaxSide: photo.MaxSide, MaxPixels: photo.MaxPixels,
+	}
 	for i, wanted := range c.Wanted {
 		x := indexView{Wanted: wanted, Number: i + 1}
 		for _, photo := range c.Photos {
@@ -154,12 +160,8 @@ func (p *Pages) find(
 	if err != nil {
 		return nil, err
 	}
-	d, err := p.Limiter.Take(r.Context(), "capture "+c.ID, category, limits[category])
-	if err != nil {
-		return nil, fault.UnavailableError(err)
-	}
-	if !d.Allowed {
-		return nil, fault.New(fault.RateLimited, fault.CodeRateLimited, "Too many requests.").After(d.RetryAfter)
+	if err := ui.Count(r.Context(), p.Limiter, "capture "+c.ID, category, limits[category]); err != nil {
+		return nil, err
 	}
 	return c, nil
 }

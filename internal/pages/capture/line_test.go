@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"image/jpeg"
 	"io"
 	"net"
 	"net/http"
@@ -17,9 +18,11 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/httpx"
 	web "github.com/assayhq/assay/internal/pages/capture"
 	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/pictures"
 	"github.com/assayhq/assay/internal/testkit/uitest"
 )
 
@@ -118,7 +121,7 @@ func (w *world) seller(t *testing.T) *seller {
 		s.others += n
 	}
 	s.Browser = uitest.NewBrowser(t, address)
-	s.Allow("cdn", "400", "403", "404", "408", "503", "ERR_EMPTY_RESPONSE")
+	s.Allow("cdn", "400", "403", "404", "408", "409", "413", "503", "ERR_EMPTY_RESPONSE")
 	s.Open(s.path + "?lang=en")
 	return s
 }
@@ -232,7 +235,7 @@ func TestRemove(t *testing.T) {
 func TestSlowLine(t *testing.T) {
 	w := newWorld(t)
 	_, path := w.link(t)
-	photo := picture(t)
+	sent := picture(t)
 	target := path + "/photos/aaaaaaaa?index=" + w.required(t, path)[0]
 	// half sends the first half of a photo, then what then does, and returns the status of the answer.
 	half := func(t *testing.T, address string, then func(*net.TCPConn)) int {
@@ -240,8 +243,8 @@ func TestSlowLine(t *testing.T) {
 		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(address, "http://"))
 		must.NoError(t, err)
 		defer func() { _ = conn.Close() }()
-		_, err = fmt.Fprintf(conn, "PUT %s HTTP/1.1\r\nHost: shop\r\nContent-Length: %d\r\n\r\n%s", target, len(photo),
-			photo[:len(photo)/2])
+		_, err = fmt.Fprintf(conn, "PUT %s HTTP/1.1\r\nHost: shop\r\nContent-Length: %d\r\n\r\n%s", target, len(sent),
+			sent[:len(sent)/2])
 		must.NoError(t, err)
 		then(conn.(*net.TCPConn)) // of this network
 		var answer bytes.Buffer
@@ -265,7 +268,7 @@ func TestSlowLine(t *testing.T) {
 		}
 	})
 	t.Run("ThereAlready", func(t *testing.T) { // the answer was lost; a phone looks for this one when all is sent
-		w.want(t, http.StatusNoContent, "PUT", target, photo)
+		w.want(t, http.StatusNoContent, "PUT", target, sent)
 		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(w.URL, "http://"))
 		must.NoError(t, err)
 		defer func() { _ = conn.Close() }()
@@ -310,6 +313,9 @@ func TestSlowLine(t *testing.T) {
 	t.Run("SlowStorage", func(t *testing.T) { // a photo is chosen before the browser can keep it
 		s := w.seller(t)
 		s.Before(`{
+			const { setTimeout } = globalThis;
+			const patience = 5000; // after it the page sends what it cannot keep; here it has time
+			globalThis.setTimeout = (then, after) => after === patience ? 0 : setTimeout(then, after);
 			const open = IDBFactory.prototype.open;
 			globalThis.opening = new Promise((resolve) => { globalThis.letOpen = resolve; });
 			IDBFactory.prototype.open = function (...how) {
@@ -327,6 +333,7 @@ func TestSlowLine(t *testing.T) {
 			};
 		}`)
 		s.set("PUT", refuse(http.StatusServiceUnavailable))
+		s.AwaitTrue(`!document.getElementById("submit").disabled`) // a storage that is being made must not be left
 		s.Open(s.path)
 		s.choose()
 		uitest.Eval[bool](s.Browser, "letOpen() === undefined")
@@ -339,9 +346,66 @@ func TestSlowLine(t *testing.T) {
 	})
 	t.Run("Refused", func(t *testing.T) {
 		s := w.seller(t)
+		problem := `.shot[data-index="` + s.index + `"] .shot-problem`
+		says := func(words string) {
+			s.AwaitTrue("document.querySelector('" + problem + "').textContent.includes('" + words + "')")
+			s.AwaitGone(s.tile())
+		}
+		refused := func(words string, rule func(http.ResponseWriter, *http.Request, http.Handler)) {
+			shown := make(chan struct{}) // the photo
+			s.set("PUT", func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+				<-shown
+				rule(w, r, next)
+			})
+			s.choose()
+			close(shown)
+			says(words)
+		}
+		good, err := os.ReadFile(s.file)
+		must.NoError(t, err)
 		must.NoError(t, os.WriteFile(s.file, []byte("no picture"), 0o600))
 		s.Upload(`.shot[data-index="`+s.index+`"] [data-file]`, s.file)
-		s.Await(`.shot[data-index="` + s.index + `"] .shot-problem:not([hidden])`)
-		s.AwaitGone(s.tile())
+		says("cannot be read")
+		must.NoError(t, os.WriteFile(s.file, good, 0o600))
+		for code, words := range map[string]string{
+			"storage-limit-reached": "No more photos can be stored", "RESOLUTION_TOO_LARGE": "too many pixels",
+			"capture-upload-limit-reached": "Too many photos were sent", "something-else": "could not be sent",
+		} {
+			refused(words, func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+				w.Header().Set("Content-Type", "application/json; charset=utf-8")
+				w.WriteHeader(http.StatusConflict)
+				_, _ = fmt.Fprintf(w, `{"code": %q, "message": "No."}`, code)
+			})
+		}
+		refused("too large", refuse(http.StatusRequestEntityTooLarge))
+	})
+	t.Run("TooManyPixels", func(t *testing.T) { // a smaller copy is sent
+		s := w.seller(t)
+		var b bytes.Buffer
+		must.NoError(t, jpeg.Encode(&b, pictures.Photo(photo.MaxSide+200, 900), nil))
+		must.NoError(t, os.WriteFile(s.file, b.Bytes(), 0o600))
+		s.choose()
+		s.Await(s.tile() + ".is-sent")
+	})
+	t.Run("Missing", func(t *testing.T) { // of what the page takes for sent, the service has nothing
+		s := w.seller(t)
+		s.AwaitTrue(`!document.getElementById("submit").disabled`)
+		for _, key := range w.photos(t, s.path) {
+			if strings.Contains(key, s.index) {
+				w.want(t, http.StatusNoContent, "DELETE", s.path+"/photos/"+key, nil)
+			}
+		}
+		s.Click("#submit")
+		s.Await(`.shot[data-index="` + s.index + `"] .shot-problem`)
+		s.mayNotSubmit(t, "While a photo is missing")
+		if n := s.Count(`.shot[data-index="` + s.index + `"] li`); n != 0 {
+			t.Errorf("%d photos are shown that the service does not have", n)
+		}
+		s.Screenshot("missing")
+		s.choose()
+		s.Await(s.tile() + ".is-sent")
+		if n := s.submit(t, w); n == 0 {
+			t.Error("nothing was submitted")
+		}
 	})
 }

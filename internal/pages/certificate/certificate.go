@@ -3,12 +3,10 @@
 package certificate
 
 import (
-	"crypto/sha256"
 	"embed"
 	"encoding/json"
 	"maps"
 	"net/http"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +17,6 @@ import (
 	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/service"
-	"github.com/assayhq/assay/internal/ttlcache"
 )
 
 //go:embed templates messages static
@@ -36,22 +33,14 @@ type Certificates struct {
 	pages   *ui.Pages
 	service *service.Service
 	images  *imaging.Cache
-	drawing chan struct{} // limits how many PDFs are made at once
-	pdfs    *ttlcache.Cache[[sha256.Size]byte, []byte]
+	pdfs    *pdfs
 }
-
-// A PDF takes as much work as hundreds of pages, and anybody may ask for one: the last ones are kept for a while.
-const (
-	pdfLife  = 10 * time.Minute
-	pdfCount = 32
-)
 
 // New returns the pages over a site that was made with Area.
 func New(site *ui.Site, s *service.Service, images *imaging.Cache) *Certificates {
 	return &Certificates{
 		pages: site.Pages(Area.Name), service: s, images: images,
-		drawing: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
-		pdfs:    ttlcache.New[[sha256.Size]byte, []byte](pdfLife, pdfCount),
+		pdfs: newPDFs(),
 	}
 }
 

@@ -2,7 +2,6 @@ package certificate_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"image"
 	"image/color"
 	"image/jpeg"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/certificate"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/httpx"
@@ -116,8 +116,8 @@ func (w *world) upload(t *testing.T, k *access.Key, content []byte) string {
 func (w *world) authentic(t *testing.T, k *access.Key, photos ...[]byte) string {
 	t.Helper()
 	d := &order.Draft{CategoryCode: "bags", BrandCode: "prada"}
-	item, err := w.Service.Catalog().Check("bags", "prada", "")
-	must.NoError(t, err)
+	item := catalog.Context{Category: d.CategoryCode, Brand: d.BrandCode}
+	must.NoError(t, w.Service.Catalog().Check(item))
 	for _, x := range w.Service.Catalog().PhotoIndexes(item) {
 		if len(d.Photos) < len(photos) {
 			d.Photos = append(d.Photos, order.DraftPhoto{URL: w.upload(t, k, photos[len(d.Photos)]), IndexCode: x.Code})
@@ -126,25 +126,21 @@ func (w *world) authentic(t *testing.T, k *access.Key, photos ...[]byte) string 
 	if k.Environment == access.Test {
 		d.Mock, d.MockGiven = order.MockAuthentic, true
 	}
-	answer, err := w.Service.CreateOrder(t.Context(), k.Actor(access.Origin{}), d, nil)
+	created, err := w.Service.CreateOrder(t.Context(), k.Actor(access.Origin{}), d, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var receipt struct{ ID string }
-	if err := json.Unmarshal(answer, &receipt); err != nil {
-		t.Fatal(err)
-	}
 	if k.Environment == access.Live {
-		if _, err := w.Service.ClaimOrder(t.Context(), w.admin.Actor(access.Origin{}), receipt.ID); err != nil {
+		if _, err := w.Service.ClaimOrder(t.Context(), w.admin.Actor(access.Origin{}), created.OrderID); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Service.CompleteOrder(t.Context(), w.admin.Actor(access.Origin{}), receipt.ID,
+		if _, err := w.Service.CompleteOrder(t.Context(), w.admin.Actor(access.Origin{}), created.OrderID,
 			&order.Verdict{Outcome: order.Authentic},
 			""); err != nil {
 			t.Fatal(err)
 		}
 	}
-	o, err := w.Store.Order(t.Context(), receipt.ID)
+	o, err := w.Store.Order(t.Context(), created.OrderID)
 	if err != nil || o.CertificateID == "" {
 		t.Fatalf("no certificate: %+v, %v", o, err)
 	}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/assayhq/assay/internal/domain/certificate"
 	"github.com/assayhq/assay/internal/domain/text"
@@ -24,42 +23,29 @@ func (c *Certificates) pdf(
 	if err != nil {
 		return err
 	}
-	photos, err := c.sheetPhotos(r.Context(), facts, names)
+	read := func(ctx context.Context) (func() ([]byte, error), error) {
+		photos, err := c.sheetPhotos(ctx, facts, names)
+		if err != nil {
+			return nil, err
+		}
+		site := c.pages.Site()
+		s := &sheet{Certificate: facts, row: row, photos: photos, messages: site.Messages, issuer: site.Issuer}
+		return s.draw, nil
+	}
+	b, err := c.pdfs.get(r.Context(), pdfKey(row, names), read)
 	if err != nil {
-		return err
-	}
-	key := pdfKey(row, photos)
-	b, ok := c.pdfs.Get(key, time.Now())
-	if ok {
-		writePDF(w, facts, b)
-		return nil
-	}
-	select {
-	case c.drawing <- struct{}{}:
-		defer func() { <-c.drawing }()
-	case <-r.Context().Done():
-		return r.Context().Err()
-	}
-	site := c.pages.Site()
-	s := &sheet{Certificate: facts, row: row, photos: photos, messages: site.Messages, issuer: site.Issuer}
-	if b, err = s.draw(); err != nil {
 		return fmt.Errorf("certificate %s as PDF: %w", row.ID, err)
 	}
-	c.pdfs.Put(key, b, time.Now())
 	writePDF(w, facts, b)
 	return nil
 }
 
-// pdfKey is a hash of what a PDF is drawn from: another one is drawn when the certificate is revoked, or when other
-// photos can be shown.
-func pdfKey(row *certificate.Issued, photos []sheetPhoto) [sha256.Size]byte {
+// pdfKey is a hash of what a PDF is drawn from: another one is drawn when the certificate is revoked, or when a photo
+// is erased.
+func pdfKey(row *certificate.Issued, names []string) string {
 	h := sha256.New()
-	_, _ = fmt.Fprintf(h, "%s %+v %d", row.ID, row.Revoked, len(photos))
-	for _, p := range photos {
-		_, _ = fmt.Fprintf(h, " %d %v ", len(p.image), p.name)
-		h.Write(p.image)
-	}
-	return [sha256.Size]byte(h.Sum(nil))
+	_, _ = fmt.Fprintf(h, "%s %+v %q", row.ID, row.Revoked, names)
+	return string(h.Sum(nil))
 }
 
 func writePDF(w http.ResponseWriter, facts *certificate.Certificate, b []byte) {

@@ -20,8 +20,8 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/certificate"
 	"github.com/assayhq/assay/internal/testkit/must"
-	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/assayhq/assay/internal/testkit/pictures"
+	"github.com/assayhq/assay/internal/testkit/requires"
 )
 
 // fetchPDF stores the PDF of a certificate in a file.
@@ -40,7 +40,7 @@ func fetchPDF(t *testing.T, w *world, id string) string {
 
 func run(t *testing.T, program string, args ...string) string {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), need.Program(t, "poppler-utils", program), args...).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), requires.Program(t, "poppler-utils", program), args...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", program, err, out)
 	}

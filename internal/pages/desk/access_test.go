@@ -2,6 +2,7 @@ package desk_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,8 +72,9 @@ var matrix = map[string]allowed{
 	"POST /desk/orders/{id}/draft/take": everyone(303),
 	"POST /desk/orders/{id}/verdict":    {form: verdictFields, none: toSignIn, assigned: 303, other: 303, admin: 303},
 	"GET /desk/orders/{id}/verdict":     everyone(303), // there is no draft
+	"GET /desk/orders/{id}/complete":    everyone(303), // there is no draft
 	"POST /desk/orders/{id}/complete": {
-		form: verdictFields, none: toSignIn, assigned: 303, other: 303, admin: 303, moves: order.Completed,
+		form: verdictFields, none: toSignIn, assigned: 303, other: 409, admin: 303, moves: order.Completed,
 	},
 	"GET /desk/orders/{id}/request": {none: toSignIn, assigned: 200, other: 303, admin: 200},
 	"POST /desk/orders/{id}/request": {
@@ -171,6 +173,28 @@ func TestAccess(t *testing.T) {
 			})
 		}
 	})
+}
+
+// TestFormsCanBeOpened checks that the address of whatever page answers a form can be opened: by the switch of
+// language, and by loading the page again.
+func TestFormsCanBeOpened(t *testing.T) {
+	w := newWorld(t)
+	noPages := []string{ // they answer with no page but that of an error
+		"/desk/next", "/desk/orders/{id}/claim", "/desk/orders/{id}/release", "/desk/orders/{id}/draft",
+		"/desk/sign-in/passkey/challenge", "/desk/sign-out", "/desk/me/sessions/{id}/end", "/desk/me/sessions/end",
+	}
+	patterns := w.Desk.Patterns()
+	for _, pattern := range patterns {
+		path, ok := strings.CutPrefix(pattern, "POST ")
+		if ok && !slices.Contains(patterns, "GET "+path) && !slices.Contains(noPages, path) {
+			t.Errorf("%s cannot be opened", path)
+		}
+	}
+	id := w.claimed(t, w.Mika)
+	v := w.AsStaff(t, w.Mika)
+	v.Post("/desk/orders/"+id+"/verdict", "outcome", "authentic").Want(t, http.StatusSeeOther)
+	refused := v.Post("/desk/orders/"+id+"/complete", "outcome", "authentic").Want(t, http.StatusUnprocessableEntity)
+	v.Get(refused.In(t, "ja")).Want(t, http.StatusOK, "鑑定結果の確認")
 }
 
 // TestOtherSites checks that a form of another site does nothing.

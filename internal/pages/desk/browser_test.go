@@ -15,7 +15,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/testkit/must"
-	"github.com/assayhq/assay/internal/testkit/need"
+	"github.com/assayhq/assay/internal/testkit/requires"
 	"github.com/assayhq/assay/internal/testkit/uitest"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -82,7 +82,7 @@ func signIn(b *uitest.Browser, email string) {
 
 // TestDay drives a whole day of two reviewers in real browsers.
 func TestDay(t *testing.T) {
-	need.Engine(t, "a browser")
+	requires.Engine(t, "a browser")
 	w := newWorld(t)
 	w.Clock.Set(time.Now())
 	c := w.integrator(t)
@@ -241,7 +241,7 @@ func judge(t *testing.T, c *client.Client, b *uitest.Browser, id string) {
 
 // TestWithoutScripts checks that the way from the queue to the verdict needs no scripts.
 func TestWithoutScripts(t *testing.T) {
-	need.Engine(t, "a browser")
+	requires.Engine(t, "a browser")
 	w := newWorld(t)
 	id := w.queued(t)
 	b := uitest.NewBrowser(t, w.Server.URL)

@@ -1,5 +1,5 @@
 // Package desk is the HTML pages where staff judge orders: sign-in, the queue, the order with its photos, the verdict
-// and the photo request. It is built on the same use cases as the desk interface; every form is one of them.
+// and the photo request. It is built on the same use cases as the desk API; every form is one of them.
 package desk
 
 import (
@@ -120,6 +120,7 @@ func (d *Desk) table() []route {
 		{"POST /desk/orders/{id}/draft/take", staff(ui.WithForm(d.takeDraft))},
 		{"POST /desk/orders/{id}/verdict", staff(ui.WithForm(d.prepareVerdict))},
 		{"GET /desk/orders/{id}/verdict", staff(d.confirmVerdict)},
+		{"GET /desk/orders/{id}/complete", staff(d.confirmVerdict)},
 		{"POST /desk/orders/{id}/complete", staff(ui.WithForm(d.complete))},
 		{"GET /desk/orders/{id}/request", staff(d.showRequest)},
 		{"POST /desk/orders/{id}/request", staff(ui.WithForm(d.sendRequest))},

@@ -13,7 +13,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/testkit/must"
-	"github.com/assayhq/assay/internal/testkit/need"
+	"github.com/assayhq/assay/internal/testkit/requires"
 	"github.com/assayhq/assay/internal/testkit/uitest"
 )
 
@@ -46,7 +46,7 @@ func (w *world) reviewing(t *testing.T, id string) *uitest.Browser {
 // newReview is a new world whose first order Mika has claimed, and a browser in which she looks at it.
 func newReview(t *testing.T) (w *world, id string, b *uitest.Browser) {
 	t.Helper()
-	need.Engine(t, "a browser")
+	requires.Engine(t, "a browser")
 	w = newWorld(t)
 	id = w.claimed(t, w.Mika)
 	return w, id, w.reviewing(t, id)
@@ -60,7 +60,7 @@ const draftIs = `document.documentElement.dataset.draft === `
 
 // TestMarks_KeysSet checks that a key sets a mark and never takes it back, and that what a mark replaces comes back.
 func TestMarks_KeysSet(t *testing.T) {
-	need.Engine(t, "a browser")
+	requires.Engine(t, "a browser")
 	w := newWorld(t)
 	id := w.twoPhotos(t, w.Mika)
 	b := w.reviewing(t, id)
@@ -179,6 +179,7 @@ func TestSignedOut_OverHTTP(t *testing.T) {
 		all.ServeHTTP(rw, r)
 	})
 	queue := b.Tab()
+	queue.Allow("401") // of a stream that is opened, or opened again, without a session
 	queue.Open("/desk")
 	queue.AwaitTrue(staleEmpty)
 	b.SignOut()
@@ -313,6 +314,12 @@ func TestDraft_LostAnswer(t *testing.T) {
 		if got := w.draft(t, w.Mika, id); got.Note != text {
 			t.Fatalf("stored is %+v", got)
 		}
+	}
+	lose("Zero.") // and back to what the page knows to be stored: that is not what the server has
+	b.AwaitTrue(`(() => { window.fetch = window.real;` + fmt.Sprintf(note, "") + `return true })()`)
+	b.AwaitTrue(draftIs + `"saved"`)
+	if got := w.draft(t, w.Mika, id); got.Note != "" {
+		t.Errorf("stored is %+v", got)
 	}
 	lose("One.")
 	b.AwaitTrue(`(() => { window.fetch = window.real;` + fmt.Sprintf(note, "One. Two.") + `return true })()`)

@@ -1,7 +1,6 @@
 package desk_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -13,7 +12,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/testkit/must"
-	"github.com/assayhq/assay/internal/testkit/need"
+	"github.com/assayhq/assay/internal/testkit/requires"
 	"github.com/assayhq/assay/internal/testkit/uitest"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -34,7 +33,7 @@ const mostKeys = 15 // for an order, on average
 
 // TestTwentyVerdicts gives twenty verdicts by keyboard, with every photo looked at, and counts the keys.
 func TestTwentyVerdicts(t *testing.T) {
-	need.Engine(t, "a browser")
+	requires.Engine(t, "a browser")
 	w := newWorld(t)
 	w.Clock.Set(time.Now())
 	indexes := []string{
@@ -106,7 +105,7 @@ func TestTwentyVerdicts(t *testing.T) {
 // TestViewer_Walk checks that next and previous skip the catalog's examples, that a lock keeps what one looks at, and
 // that the list of keys names those that work where one is.
 func TestViewer_Walk(t *testing.T) {
-	need.Engine(t, "a browser")
+	requires.Engine(t, "a browser")
 	w := newWorld(t)
 	w.changeCatalog(t, func(c string) string {
 		return strings.Replace(c, "  - {code: overall-picture,", "  - {code: overall-picture, example_urls: ["+
@@ -182,7 +181,7 @@ func TestViewer_Walk(t *testing.T) {
 // TestViewer_Failing checks that the viewer tells when a picture does not come, and when only its original does not,
 // and that it tries again.
 func TestViewer_Failing(t *testing.T) {
-	need.Engine(t, "a browser")
+	requires.Engine(t, "a browser")
 	w := newWorld(t)
 	w.Clock.Set(time.Now())
 	c := w.integrator(t)
@@ -229,7 +228,7 @@ func TestViewer_Failing(t *testing.T) {
 
 // TestQueue_Keys goes along the queue by keyboard.
 func TestQueue_Keys(t *testing.T) {
-	need.Engine(t, "a browser")
+	requires.Engine(t, "a browser")
 	w := newWorld(t)
 	w.Clock.Set(time.Now())
 	first := w.queued(t)
@@ -335,7 +334,7 @@ func orderAt(id string) string { return "/desk/orders/" + id }
 // watch makes a Live order of a watch.
 func (w *world) watch(t *testing.T) string {
 	t.Helper()
-	answer, err := w.Service.CreateOrder(t.Context(), w.Live.Actor(access.Origin{}), &order.Draft{
+	created, err := w.Service.CreateOrder(t.Context(), w.Live.Actor(access.Origin{}), &order.Draft{
 		CategoryCode: "watches", BrandCode: "casio", ExternalID: new("W-7"), AnswerTime: 60,
 		Photos: []order.DraftPhoto{
 			{URL: w.Photo(t, w.Live), IndexCode: "overall-picture"},
@@ -345,9 +344,7 @@ func (w *world) watch(t *testing.T) string {
 		},
 	}, nil)
 	must.NoError(t, err)
-	var receipt struct{ ID string }
-	must.NoError(t, json.Unmarshal(answer, &receipt))
-	return receipt.ID
+	return created.OrderID
 }
 
 // TestFind_Reference finds orders by what the customer calls them.
@@ -363,6 +360,13 @@ func TestFind_Reference(t *testing.T) {
 	if p := v.Get("/desk/find?q=SKU"); p.Location != "/desk" {
 		t.Errorf("a part of it leads to %q", p.Location)
 	}
+	v.Get("/desk?brand=chanel&tab=queue").Want(t, http.StatusOK)
+	for _, text := range []string{"SKU", ""} { // back to what the queue shows
+		if p := v.Get("/desk/find?q=" + text); p.Location != "/desk?brand=chanel&tab=queue" {
+			t.Errorf("%q leads to %q", text, p.Location)
+		}
+	}
+	v.Get("/desk/find?q=SKU-1").Want(t, http.StatusOK, `"/desk?brand=chanel&amp;tab=queue"`)
 }
 
 // TestClaimLimit says it clearly when somebody may take no more orders.

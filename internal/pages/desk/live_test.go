@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/assayhq/assay/internal/testkit/need"
+	"github.com/assayhq/assay/internal/testkit/requires"
 	"github.com/assayhq/assay/internal/testkit/uitest"
 )
 
@@ -15,7 +15,7 @@ const (
 
 // TestQueue_Missed checks that the queue shows what moved after it was rendered and before it joined the stream.
 func TestQueue_Missed(t *testing.T) {
-	need.Engine(t, "a browser")
+	requires.Engine(t, "a browser")
 	w := newWorld(t)
 	events := stream(t, w, w.AsStaff(t, w.Ren)) // somebody else looks on all the time
 	b := uitest.NewBrowser(t, w.Server.URL)
@@ -35,7 +35,7 @@ func TestQueue_Missed(t *testing.T) {
 // TestQueue_Offline checks that the queue says that it is not up to date, and that it shows what it has missed when the
 // network is back.
 func TestQueue_Offline(t *testing.T) {
-	need.Engine(t, "a browser")
+	requires.Engine(t, "a browser")
 	w := newWorld(t)
 	b := uitest.NewBrowser(t, w.Server.URL)
 	b.Allow("ERR_INTERNET_DISCONNECTED", "ERR_FAILED", "ERR_NETWORK_CHANGED")
@@ -58,7 +58,7 @@ func TestQueue_Offline(t *testing.T) {
 // TestQueue_SignedOut checks that the queue says so when its session has ended, stays where it is, and goes on after
 // somebody has signed in again beside it.
 func TestQueue_SignedOut(t *testing.T) {
-	need.Engine(t, "a browser")
+	requires.Engine(t, "a browser")
 	w := newWorld(t)
 	b := uitest.NewBrowser(t, w.Server.URL)
 	b.Allow("401")

@@ -13,7 +13,7 @@ import (
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/must"
-	"github.com/assayhq/assay/internal/testkit/need"
+	"github.com/assayhq/assay/internal/testkit/requires"
 	"github.com/assayhq/assay/internal/testkit/uitest"
 )
 
@@ -31,7 +31,7 @@ var noPages = []string{
 // TestPages opens every page of the table of routes, and pages in states of interest, in both themes and languages on
 // all screens, and lets two checkers look for what keeps people from using it.
 func TestPages(t *testing.T) {
-	need.Engine(t, "a browser")
+	requires.Engine(t, "a browser")
 	w := newWorld(t)
 	w.Clock.Set(time.Now())
 	held, waiting, done := w.claimed(t, w.Aoi), w.claimed(t, w.Aoi), w.claimed(t, w.Aoi)
@@ -80,7 +80,7 @@ func TestPages(t *testing.T) {
 // TestStates looks at what only a flow leads to: the viewer, the list of keys, the notes about a draft, a verdict
 // against the checklist, a photo request in the making, and orders with one reference.
 func TestStates(t *testing.T) {
-	need.Engine(t, "a browser")
+	requires.Engine(t, "a browser")
 	w := newWorld(t)
 	w.Clock.Set(time.Now())
 	w.changeCatalog(t, func(c string) string {
@@ -141,7 +141,7 @@ func TestStates(t *testing.T) {
 
 // TestFirstScreen checks what is seen without scrolling: the first order of the queue, and the button of the verdict.
 func TestFirstScreen(t *testing.T) {
-	need.Engine(t, "a browser")
+	requires.Engine(t, "a browser")
 	w := newWorld(t)
 	w.Clock.Set(time.Now())
 	id := w.claimed(t, w.Aoi)

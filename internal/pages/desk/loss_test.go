@@ -30,6 +30,7 @@ func TestLosses_NoActivity(t *testing.T) {
 		t.Fatalf("%d claims have expired", n)
 	}
 	v.Get("/desk/rows?tab=done").Want(t, http.StatusOK, "Your claim on this order expired")
+	v.Get("/desk/orders/"+id+"?lang=ja").Want(t, http.StatusOK, "担当の期限切れ").Lacks(t, "claim expired")
 }
 
 // TestLosses_Unreadable checks that one order which cannot be read leaves its reviewer the queue, with what there is to

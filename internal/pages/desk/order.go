@@ -8,6 +8,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/pages/ui"
+	"github.com/assayhq/assay/internal/service"
 )
 
 func (d *Desk) showOrder(w http.ResponseWriter, r *http.Request, who *visitor) error {
@@ -31,8 +32,8 @@ func (d *Desk) moved(w http.ResponseWriter, r *http.Request, next string, done u
 // conflicts reports whether a use case has refused a move because the order is no longer what it was.
 func conflicts(err error) bool { return fault.KindOf(err) == fault.Conflict }
 
-// whyMoved says on a page that shows what was entered once more why it was not done.
-func (d *Desk) whyMoved(r *http.Request, v *orderPage) string {
+// conflictText says why a form was not carried out, on the page that shows once more what was entered.
+func (d *Desk) conflictText(r *http.Request, v *orderPage) string {
 	switch {
 	case v.Lost != "":
 		return v.Lost
@@ -52,12 +53,9 @@ func (d *Desk) notMoved(w http.ResponseWriter, r *http.Request, err error) error
 	return d.moved(w, r, orderPath(r.PathValue("id")), conflict(f))
 }
 
-// claimLimit is the code of the refusal of a further order.
-const claimLimit = "claim-limit-reached"
-
 // conflict says why a move was refused, and who holds the order.
 func conflict(f *fault.Error) ui.Flash {
-	if f.Code == claimLimit {
+	if errors.Is(f, service.ClaimLimitReached) {
 		return ui.Failed("desk.conflict.limit", "n", f.Details["limit"])
 	}
 	if holder, ok := f.Details["assignee"].(map[string]string); ok {
@@ -89,7 +87,7 @@ func (d *Desk) release(w http.ResponseWriter, r *http.Request, who *visitor) err
 type noteView struct {
 	*orderPage
 	Form   *ui.Form
-	Action string // fail or cancel
+	Action string // fail, cancel or complete
 }
 
 func (d *Desk) showNote(
@@ -125,7 +123,7 @@ func (d *Desk) notMovedNote(
 		return d.notMoved(w, r, refusal)
 	}
 	d.feed.changed()
-	v.Moved = d.whyMoved(r, v)
+	v.Moved = d.conflictText(r, v)
 	return d.renderNote(w, r, v, action, form)
 }
 

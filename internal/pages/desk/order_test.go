@@ -166,11 +166,14 @@ func TestVerdict(t *testing.T) {
 	t.Run("Refused", func(t *testing.T) {
 		id := w.claimed(t, w.Mika)
 		v := w.AsStaff(t, w.Mika)
-		v.Post("/desk/orders/"+id+"/verdict").Want(t, http.StatusUnprocessableEntity, "Choose an outcome.")
+		v.Post("/desk/orders/"+id+"/verdict").Want(t, http.StatusUnprocessableEntity, "Choose an outcome.",
+			`<a href="#o-authentic">`, `aria-invalid="true" aria-describedby="outcome-error"`, `id="outcome-error"`)
 		v.Post("/desk/orders/"+id+"/verdict", "outcome", "fake", "note", "kept").
-			Want(t, http.StatusUnprocessableEntity, "Select at least one reason for a fake.", "kept")
+			Want(t, http.StatusUnprocessableEntity, "Select at least one reason for a fake.", "kept", `<a href="#r-`,
+				`aria-invalid="true" aria-describedby="reasons-error"`, `id="reasons-error"`)
 		v.Post("/desk/orders/"+id+"/verdict", "outcome", "authentic", "note", strings.Repeat("x", 1001)).
-			Want(t, http.StatusUnprocessableEntity, "This is too long.")
+			Want(t, http.StatusUnprocessableEntity, "This is too long.", `<a href="#f-note">`,
+				`aria-invalid="true" aria-describedby="note-hint note-error"`, `id="note-error"`)
 		v.Post("/desk/orders/"+id+"/verdict", "outcome", "authentic", "reason_text.ja", "独自の理由").
 			Want(t, http.StatusUnprocessableEntity, "Enter the English text as well.", "独自の理由")
 		v.Post("/desk/orders/"+id+"/verdict", "outcome", "authentic", "reason_text.en", strings.Repeat("x", 501)).
@@ -251,10 +254,12 @@ func TestRequestPhotos(t *testing.T) {
 		v.Get(path).Want(t, http.StatusOK, `name="want" value="brand-stamp" id="w-brand-stamp" checked`)
 	})
 	t.Run("Refused", func(t *testing.T) {
-		v.Post(path+"/preview").Want(t, http.StatusUnprocessableEntity, "Select at least one index.")
+		v.Post(path+"/preview").Want(t, http.StatusUnprocessableEntity, "Select at least one index.", `<a href="#w-`)
 		v.Post(path+"/preview", "want", "serial-number", "reference.serial-number", "http://x", "max.serial-number", "0",
 			"condition.serial-number", "nonsense").
-			Want(t, http.StatusUnprocessableEntity, "begins with https://", "At least 1.", "not a valid choice")
+			Want(t, http.StatusUnprocessableEntity, "begins with https://", "At least 1.", "not a valid choice",
+				`<a href="#n-serial-number">`, `aria-invalid="true" aria-describedby="n-serial-number-error"`,
+				`id="m-serial-number-error"`, `aria-describedby="u-serial-number-error"`)
 		v.Post(path+"/preview", "want", "nonsense").Want(t, http.StatusUnprocessableEntity)
 	})
 	t.Run("Preview", func(t *testing.T) {
@@ -355,10 +360,10 @@ func TestOtherMoves(t *testing.T) {
 	})
 	t.Run("Cancel", func(t *testing.T) {
 		id := w.queued(t)
-		before, err := w.Store.Balance(t.Context(), w.Account.ID, access.Live)
+		before, err := w.Store.Balance(t.Context(), w.Account.Tenant(access.Live))
 		must.NoError(t, err)
 		w.AsStaff(t, w.Aoi).Submit("/desk/orders/"+id+"/cancel").Want(t, http.StatusOK, "is canceled and refunded.")
-		after, err := w.Store.Balance(t.Context(), w.Account.ID, access.Live)
+		after, err := w.Store.Balance(t.Context(), w.Account.Tenant(access.Live))
 		must.NoError(t, err)
 		if after-before != w.order(t, id).Price {
 			t.Errorf("the balance went from %d to %d", before, after)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
@@ -264,12 +265,21 @@ func (d *Desk) events(r *http.Request, v *orderPage) []timelineView {
 			t.Lines = append(t.Lines, v.indexName(code, l))
 		}
 		if reason, ok := e.Details["reason"].(string); ok {
-			t.Lines = append(t.Lines, reason)
+			t.Lines = append(t.Lines, d.reasonText(r, &e, reason))
 		}
 		t.Note, _ = e.Details["note"].(string)
 		list[len(list)-1-i] = t // the newest first
 	}
 	return list
+}
+
+// reasonText says why something happened. What the system gives as its reason has a text; what a person wrote stays.
+func (d *Desk) reasonText(r *http.Request, e *order.TimelineEntry, reason string) string {
+	key := "desk.because." + strings.ReplaceAll(reason, " ", "-")
+	if e.Actor.Kind == access.BySystem && d.Site.Messages.Has(key) {
+		return d.Site.T(r, key)
+	}
+	return reason
 }
 
 func words(v any) []string {

@@ -13,6 +13,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/pages/ui"
+	"github.com/assayhq/assay/internal/service"
 )
 
 // tab is one view of the orders.
@@ -79,7 +80,7 @@ func (q *queueQuery) filter(who *access.Staff) order.Filter {
 		BrandCode: q.brand, CategoryCode: q.category,
 	}
 	if q.tab.ended {
-		f.Sort = order.EndedLast
+		f.Sort = order.RecentlyEnded
 	}
 	if q.status != "" {
 		f.Statuses = []order.Status{q.status}
@@ -107,7 +108,7 @@ type queueView struct {
 	Brands     []ui.Option
 	Categories []ui.Option
 	Statuses   []ui.Option
-	Part       order.Part // that take next takes from
+	Part       order.QueueFilter // that take next takes from
 	Filtered   bool
 	Ended      bool
 	Query      string // to fetch the rows again
@@ -172,7 +173,7 @@ func (d *Desk) queueView(w http.ResponseWriter, r *http.Request, who *visitor) (
 	}
 	v := &queueView{
 		Tab: q.tab.name, Rows: d.rowViews(r, rows), Me: who.User.ID,
-		Filtered: q.filtered(), Ended: q.tab.ended, Part: order.Part{BrandCode: q.brand, CategoryCode: q.category},
+		Filtered: q.filtered(), Ended: q.tab.ended, Part: order.QueueFilter{BrandCode: q.brand, CategoryCode: q.category},
 		Form:  &ui.Form{Values: r.URL.Query()},
 		Query: r.URL.RawQuery, Version: version,
 	}
@@ -231,22 +232,22 @@ func (d *Desk) queueFilters(r *http.Request, v *queueView, q *queueQuery) {
 
 // takeNext claims the order that is due first among those that the queue shows.
 func (d *Desk) takeNext(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form) error {
-	return d.redirectToNext(w, r, who, order.Part{BrandCode: form.Get("brand"), CategoryCode: form.Get("category")})
+	return d.redirectToNext(w, r, who, order.QueueFilter{BrandCode: form.Get("brand"), CategoryCode: form.Get("category")})
 }
 
 // redirectToNext claims the next order of a part of the queue and leads to it, with messages; or to the queue, when
 // there is none or the visitor may take no more.
 func (d *Desk) redirectToNext(
-	w http.ResponseWriter, r *http.Request, who *visitor, part order.Part, done ...ui.Flash,
+	w http.ResponseWriter, r *http.Request, who *visitor, part order.QueueFilter, done ...ui.Flash,
 ) error {
 	o, err := d.Service.TakeNextOrder(r.Context(), actorOf(who), part)
 	f, _ := errors.AsType[*fault.Error](err)
 	switch {
-	case f != nil && f.Code == claimLimit:
+	case errors.Is(err, service.ClaimLimitReached):
 		return d.Site.Redirect(w, r, d.queuePath(r), append(done, conflict(f))...)
 	case err != nil:
 		return err
-	case o == nil && part != order.Part{}:
+	case o == nil && part != order.QueueFilter{}:
 		return d.Site.Redirect(w, r, d.queuePath(r), append(done, ui.Note("desk.queue.nothing_here"))...)
 	case o == nil:
 		return d.Site.Redirect(w, r, d.queuePath(r), append(done, ui.Note("desk.queue.nothing"))...)
@@ -263,10 +264,13 @@ const (
 
 // rememberView keeps what the queue shows for the way back.
 func (d *Desk) rememberView(w http.ResponseWriter, r *http.Request) {
-	view := make(url.Values)
-	for _, name := range []string{"tab", "brand", "category", "status", "mine"} {
-		if v := r.URL.Query().Get(name); v != "" {
-			view.Set(name, v)
+	view, asked := make(url.Values), r.URL.Query()
+	q := readQueueQuery(asked, d.Service.Catalog())
+	for name, known := range map[string]string{
+		"tab": q.tab.name, "brand": q.brand, "category": q.category, "status": string(q.status), "mine": asked.Get("mine"),
+	} {
+		if known != "" && asked.Get(name) == known { // what the address says besides, the queue does not show
+			view.Set(name, known)
 		}
 	}
 	if before, _ := d.Site.Signed(r, viewCookie); before != view.Encode() {
@@ -282,15 +286,15 @@ func (d *Desk) queuePath(r *http.Request) string {
 	return home
 }
 
-// queuePart is the part of the queue that was seen last.
-func (d *Desk) queuePart(r *http.Request) order.Part {
+// lastQueueFilter is the filter with which the queue was last seen.
+func (d *Desk) lastQueueFilter(r *http.Request) order.QueueFilter {
 	view, _ := d.Site.Signed(r, viewCookie)
 	v, err := url.ParseQuery(view)
 	if err != nil {
-		return order.Part{}
+		return order.QueueFilter{}
 	}
 	q := readQueueQuery(v, d.Service.Catalog())
-	return order.Part{BrandCode: q.brand, CategoryCode: q.category}
+	return order.QueueFilter{BrandCode: q.brand, CategoryCode: q.category}
 }
 
 func orderPath(id string) string { return "/desk/orders/" + id }
@@ -299,6 +303,7 @@ func orderPath(id string) string { return "/desk/orders/" + id }
 type foundView struct {
 	Text   string
 	Orders []*order.Order
+	Queue  string // address of the queue as it was seen last
 }
 
 // find leads to the order that somebody asks for by its number or by the customer's reference. Where several customers
@@ -306,16 +311,17 @@ type foundView struct {
 func (d *Desk) find(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	text := strings.TrimSpace(r.URL.Query().Get("q"))
 	if text == "" {
-		return d.Site.Redirect(w, r, home)
+		return d.Site.Redirect(w, r, d.queuePath(r))
 	}
 	orders, err := d.Service.FindForReview(r.Context(), actorOf(who), text)
 	switch {
 	case err != nil:
 		return err
 	case len(orders) == 0:
-		return d.Site.Redirect(w, r, home, ui.Failed("desk.queue.not_found", "text", text))
+		return d.Site.Redirect(w, r, d.queuePath(r), ui.Failed("desk.queue.not_found", "text", text))
 	case len(orders) == 1:
 		return d.Site.Redirect(w, r, orderPath(orders[0].ID))
 	}
-	return d.pages.Render(w, r, ui.Page{Template: "found", Data: foundView{Text: text, Orders: orders}})
+	v := foundView{Text: text, Orders: orders, Queue: d.queuePath(r)}
+	return d.pages.Render(w, r, ui.Page{Template: "found", Data: v})
 }

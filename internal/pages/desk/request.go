@@ -17,7 +17,7 @@ import (
 type requestView struct {
 	*orderPage
 	Form         *ui.Form
-	Indexes      []requestIndex
+	Indexes      []*requestIndex
 	Conditions   []catalog.Phrase
 	Requirements []catalog.Phrase
 	Error        string // of the form as a whole
@@ -27,6 +27,38 @@ type requestView struct {
 type requestIndex struct {
 	indexGroup
 	Errors map[string]string
+}
+
+// wrongField is what is wrong with a field, as the templates "invalid" and "field-error" take it.
+type wrongField struct{ ID, Text, Hint string }
+
+// Wrong returns what is wrong with a field of the index, whose id begins with a letter.
+func (x *requestIndex) Wrong(letter, field string) wrongField {
+	return wrongField{ID: letter + "-" + x.Code + "-error", Text: x.Errors[field]}
+}
+
+// WrongField is the id of the first field with which something is wrong: of the first box where nothing was chosen.
+func (v *requestView) WrongField() string {
+	for _, x := range v.Indexes {
+		for _, f := range []struct{ field, id string }{
+			{"condition", "n-" + x.Code},
+			{"max_photos", "m-" + x.Code},
+			{"requirements", "q-" + x.Code + "-0"},
+			{"comment", "t-" + x.Code},
+			{"reference_photo_url", "u-" + x.Code},
+		} {
+			if x.Errors[f.field] != "" {
+				return f.id
+			}
+		}
+		if len(x.Errors) > 0 {
+			return "w-" + x.Code
+		}
+	}
+	if len(v.Indexes) > 0 {
+		return "w-" + v.Indexes[0].Code
+	}
+	return ""
 }
 
 func (d *Desk) showRequest(w http.ResponseWriter, r *http.Request, who *visitor) error {
@@ -61,17 +93,17 @@ func (d *Desk) renderRequest(
 			return d.Site.Redirect(w, r, orderPath(v.ID), ui.Failed("desk.conflict.moved"))
 		}
 		d.feed.changed()
-		v.Moved, status = d.whyMoved(r, v), http.StatusConflict
+		v.Moved, status = d.conflictText(r, v), http.StatusConflict
 	}
 	snap := d.Service.Catalog()
 	page := &requestView{orderPage: v, Form: form, Conditions: snap.Conditions(), Requirements: snap.Requirements()}
 	for _, g := range v.Groups {
-		index := requestIndex{indexGroup: *g}
+		index := &requestIndex{indexGroup: *g}
 		index.Limit = max(1, g.Limit)
 		page.Indexes = append(page.Indexes, index)
 	}
 	for _, x := range v.Without {
-		page.Indexes = append(page.Indexes, requestIndex{
+		page.Indexes = append(page.Indexes, &requestIndex{
 			indexGroup: indexGroup{Code: x.Code, Name: x.Name, Required: x.Required, Limit: x.PhotoLimit},
 		})
 	}
@@ -94,8 +126,8 @@ func (v *requestView) explain(d *Desk, r *http.Request, refusal error) {
 			continue
 		}
 		field, _, _ = strings.Cut(field, "[")
-		for i := range v.Indexes {
-			if x := &v.Indexes[i]; x.Code == wanted[n] {
+		for _, x := range v.Indexes {
+			if x.Code == wanted[n] {
 				if x.Errors == nil {
 					x.Errors = make(map[string]string)
 				}
@@ -116,7 +148,7 @@ func readRequest(form *ui.Form) []order.RequestDraft {
 		}
 		if s := form.Get("max." + code); s != "" {
 			n, err := strconv.Atoi(s)
-			if err != nil || n < 1 || n > order.MaxPhotos {
+			if err != nil || n < 1 {
 				n = -1 // refused by the rule
 			}
 			draft.MaxPhotos = n

@@ -51,6 +51,30 @@ func (f *verdictForm) HasIndex(code string) bool { return slices.Contains(f.Inde
 // CheckOf returns the mark of an index.
 func (f *verdictForm) CheckOf(code string) order.Mark { return f.Checks[code] }
 
+// WrongField is the id of the first field of the verdict with which something is wrong.
+func (v *orderPage) WrongField() string {
+	wrong := func(field string) bool { return v.Verdict.Errors[field] != "" }
+	switch {
+	case wrong("outcome"):
+		return "o-" + string(v.Verdict.Outcomes[0].Outcome)
+	case wrong("reason_codes"):
+		for _, o := range v.Verdict.Outcomes {
+			if o.Outcome == v.Verdict.Outcome && len(o.Reasons) > 0 {
+				return "r-" + o.Reasons[0].Code
+			}
+		}
+	case wrong("reason_text.en"):
+		return "own-en"
+	case wrong("reason_text.ja"):
+		return "own-ja"
+	case wrong("index_codes") && len(v.Groups) > 0:
+		return "a-" + v.Groups[0].Code
+	case wrong("note"):
+		return "f-note"
+	}
+	return ""
+}
+
 const (
 	reasonField = "reason." // and an outcome: what was ticked for another outcome does not count
 	checkField  = "check."  // and the code of an index
@@ -146,9 +170,9 @@ func (d *Desk) problems(r *http.Request, err error) map[string]string {
 }
 
 // problemText says a problem in the language of the page where there is a text for it: desk.problem.KEY or, by its
-// code, that of all pages.
+// code, that of the desk or of all pages.
 func (d *Desk) problemText(r *http.Request, key string, p fault.Problem) string {
-	for _, key := range []string{"desk.problem." + key, "ui.problem." + p.Code} {
+	for _, key := range []string{"desk.problem." + key, "desk.problem." + p.Code, "ui.problem." + p.Code} {
 		if d.Site.Messages.Has(key) {
 			return d.Site.T(r, key)
 		}

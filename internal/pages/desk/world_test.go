@@ -1,7 +1,6 @@
 package desk_test
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/assayhq/assay/internal/domain/access"
@@ -37,13 +36,11 @@ func (w *world) queuedWith(t *testing.T, indexes ...string) string {
 	for i, code := range indexes {
 		photos[i] = order.DraftPhoto{URL: w.Photo(t, w.Live), IndexCode: code}
 	}
-	answer, err := w.Service.CreateOrder(t.Context(), w.Live.Actor(access.Origin{}), &order.Draft{
+	created, err := w.Service.CreateOrder(t.Context(), w.Live.Actor(access.Origin{}), &order.Draft{
 		CategoryCode: "bags", BrandCode: "chanel", ExternalID: new("SKU-1"), AnswerTime: 60, Photos: photos,
 	}, nil)
 	must.NoError(t, err)
-	var receipt struct{ ID string }
-	must.NoError(t, json.Unmarshal(answer, &receipt))
-	return receipt.ID
+	return created.OrderID
 }
 
 // claimed makes a Live order that a staff user has claimed.

@@ -22,7 +22,7 @@ var onlyOnPages = strings.Fields(`
 	requester-gone secret-already-rotated
 	already-a-member capture-link-ended capture-upload-limit-reached catalog-changed certificate-broken
 	certificate-revoked confirmation-needed draft-changed endpoint-stopped form-too-large invalid-photo-index
-	key-limit-reached key-revoked last-owner missing-photo-indexes no-session not-redeliverable
+	invitation-ended key-limit-reached key-revoked last-owner missing-photo-indexes no-session not-redeliverable
 	orders-open own-access own-credentials own-password own-second-factor staff-active staff-deactivated`)
 
 // notInTexts are the codes of refusals that no page says in a text of its fault.CODE: only APIs, commands and scripts

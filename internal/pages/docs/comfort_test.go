@@ -6,13 +6,13 @@ import (
 
 	"github.com/chromedp/chromedp/kb"
 
-	"github.com/assayhq/assay/internal/testkit/need"
+	"github.com/assayhq/assay/internal/testkit/requires"
 	"github.com/assayhq/assay/internal/testkit/uitest"
 )
 
 // TestComfort uses what scripts add to the pages, and then the pages without scripts.
 func TestComfort(t *testing.T) {
-	need.Engine(t, "a browser")
+	requires.Engine(t, "a browser")
 	_, handler := site()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)

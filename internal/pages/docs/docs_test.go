@@ -213,6 +213,30 @@ func TestGuidesAgree(t *testing.T) {
 	}
 }
 
+// TestOverviewListsGuides checks that the overview leads to every guide once: in the file by a list, on the site by
+// cards in its place.
+func TestOverviewListsGuides(t *testing.T) {
+	for _, l := range text.Locales {
+		content, err := guides.Read(guides.Overview, l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := "\n\n"
+		page := get(t, "GET", Path+"?lang="+string(l)).Body.String()
+		_, page, _ = strings.Cut(page, `id="all-guides"`)
+		page, _, _ = strings.Cut(page, "</article>")
+		for _, name := range guides.Names()[1:] {
+			list += "- [" + guideTitle(name, l) + "](" + name + ".md)\n"
+			if n := strings.Count(page, `href="`+address(name)+`"`); n != 1 {
+				t.Errorf("%s: below All guides %s stands %d times", l, name, n)
+			}
+		}
+		if !strings.HasSuffix(string(content), list) {
+			t.Errorf("%s: the overview does not end with\n%s", l, list)
+		}
+	}
+}
+
 // TestErrorCodes holds the guide of errors against the documents: each code has its heading, in every language, and
 // there are no others.
 func TestErrorCodes(t *testing.T) {

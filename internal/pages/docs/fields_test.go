@@ -109,6 +109,27 @@ func TestSample(t *testing.T) {
 	}
 }
 
+// TestSample_IdempotencyKey checks that samples make a key of their own: one that is written down would be copied, and
+// stand for one order.
+func TestSample_IdempotencyKey(t *testing.T) {
+	op := operationOf(t, "createOrder")
+	example := ""
+	for _, p := range op.Parameters {
+		if p.Name == "Idempotency-Key" {
+			example = p.Example
+		}
+	}
+	samples, err := samplesOf(integrationAPI(publicURL), op)
+	if err != nil || example == "" {
+		t.Fatalf("key %q, %v", example, err)
+	}
+	for _, s := range samples {
+		if strings.Contains(s.Text(), example) || !strings.Contains(s.Text(), keepKey) {
+			t.Errorf("%s does not make a key:\n%s", s.Language, s.Text())
+		}
+	}
+}
+
 func TestLiteral(t *testing.T) {
 	v, err := readValue([]byte(`{"a":true,"b-c":[1,null],"d":"$x #{y}"}`))
 	if err != nil {

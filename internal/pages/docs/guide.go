@@ -67,6 +67,9 @@ func (d *Docs) readGuide(name string, l text.Locale) (*guide, error) {
 	}
 	g := &guide{Name: name}
 	page := parseGuide(content)
+	if list := page.LastChild(); name == guides.Overview && list.Kind() == ast.KindList {
+		page.RemoveChild(page, list) // of all guides: the site shows them as cards
+	}
 	g.Sections = prepare(page, content, ids)
 	if len(ids) > 0 && len(ids) != len(g.Sections)-1 {
 		return nil, fmt.Errorf("guide %s: %d headings in %s, %d in English", name, len(g.Sections)-1, l, len(ids))

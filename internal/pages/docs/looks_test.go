@@ -5,14 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/assayhq/assay/internal/testkit/need"
+	"github.com/assayhq/assay/internal/testkit/requires"
 	"github.com/assayhq/assay/internal/testkit/uitest"
 )
 
 // TestPages opens every page in both themes and languages on all screens, and looks for what keeps people from using
 // it.
 func TestPages(t *testing.T) {
-	need.Engine(t, "a browser")
+	requires.Engine(t, "a browser")
 	d, handler := site()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)

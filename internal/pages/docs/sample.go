@@ -9,7 +9,7 @@ import (
 )
 
 // Sample calls one operation in one language. Setup and Call together are a whole program; samples of one document and
-// language have the same Setup, or none.
+// language have the same Setup, but for what it imports, or none.
 type Sample struct {
 	Operation, Language, Setup, Call string
 }
@@ -32,6 +32,7 @@ type call struct {
 	id      string      // example of the path's parameter; empty: it has none
 	query   [][2]string // the parameters that a first call needs
 	headers [][2]string
+	keyed   bool   // it takes an Idempotency-Key
 	body    *value // nil: none
 	json    string // of the body
 	files   []string
@@ -50,7 +51,7 @@ func newCall(a apiDoc, op *spec.Operation) (c call, err error) {
 		case p.In == "query" && p.Required:
 			c.query = append(c.query, [2]string{p.Name, p.Example})
 		case p.Name == "Idempotency-Key":
-			c.headers = append(c.headers, [2]string{p.Name, p.Example})
+			c.keyed = true
 		}
 	}
 	if op.Body == nil {
@@ -86,6 +87,9 @@ func (c call) url() string {
 // hasMethod reports whether the clients have a method for the operation.
 func (c call) hasMethod() bool { return c.api.Clients && !c.op.Public }
 
+// keepKey is what samples say of the idempotency key. They make one, because whoever copies a sample copies its key.
+const keepKey = "stored with the record first: a repeat sends the same one"
+
 // samplesOf returns the samples of an operation in the order of languages.
 func samplesOf(a apiDoc, op *spec.Operation) ([]Sample, error) {
 	c, err := newCall(a, op)
@@ -114,6 +118,10 @@ func curlSample(c call) (setup, text string) {
 	if !c.op.Public {
 		lines = append(lines, `-H "Authorization: Bearer $`+c.api.Variable+`"`)
 	}
+	if c.keyed {
+		text = "key=$(openssl rand -hex 16) # " + keepKey + "\n"
+		lines = append(lines, `-H "Idempotency-Key: $key"`)
+	}
 	for _, h := range c.headers {
 		lines = append(lines, "-H "+shellQuote(h[0]+": "+h[1]))
 	}
@@ -123,7 +131,7 @@ func curlSample(c call) (setup, text string) {
 	if c.body != nil {
 		lines = append(lines, "-d "+shellQuote(c.json))
 	}
-	return "", strings.Join(lines, " \\\n  ")
+	return "", text + strings.Join(lines, " \\\n  ")
 }
 
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -23,7 +23,8 @@ result, err := c.UploadPhotos(ctx,
 	client.File{Name: "serial.jpg", Content: serial},
 )`,
 	"getBalance": `result, err := c.GetBalance(ctx)`,
-	"createOrder": `result, err := c.CreateOrder(ctx, client.CreateOrder{
+	"createOrder": `key := client.NewIdempotencyKey() // ` + keepKey + `
+result, err := c.CreateOrder(ctx, client.CreateOrder{
 	BrandCode:    "prada",
 	CategoryCode: "bags",
 	ModelCode:    "prada-galleria",
@@ -34,7 +35,7 @@ result, err := c.UploadPhotos(ctx,
 		{URL: "https://media.assay.example/media/k3x7v2qmzr5tdw6nbhs4ycjfaoplg2ei.jpg", IndexCode: "overall-picture"},
 		{URL: "https://media.assay.example/media/t6bq4nzw2rkdm7xsvcf3ohjpgyea5uil.heic", IndexCode: "serial-number"},
 	},
-}, client.WithIdempotencyKey("5b0f9a52-3f7e-4a8e-9d6e-0c4f1f9b7a11"))`,
+}, client.WithIdempotencyKey(key))`,
 	"listOrders": `result, err := c.ListOrders(ctx, client.OrdersQuery{})`,
 	"getOrder":   `result, err := c.GetOrder(ctx, "SKU-20417")`,
 	"submitUpdatePhotos": `result, err := c.SubmitUpdatePhotos(ctx, "SKU-20417", client.UpdatePhotos{
@@ -124,16 +125,16 @@ func tsSample(c call) (setup, text string) {
 		}
 		arguments = append(arguments, literal("ts", v, 0))
 	}
-	for _, h := range c.headers {
-		if h[0] == "Idempotency-Key" {
-			arguments = append(arguments, `{ idempotencyKey: "`+h[1]+`" }`)
-		}
+	before := ""
+	if c.keyed {
+		before = "const key = crypto.randomUUID(); // " + keepKey + "\n"
+		arguments = append(arguments, "{ idempotencyKey: key }")
 	}
 	text = "await client." + c.op.ID + "(" + strings.Join(arguments, ", ") + ");"
 	if c.returnsNothing() {
-		return setup, text
+		return setup, before + text
 	}
-	return setup, "const result = " + text + "\nconsole.log(result);"
+	return setup, before + "const result = " + text + "\nconsole.log(result);"
 }
 
 // fetchSample calls an operation without a client.
@@ -168,7 +169,12 @@ func pythonSample(c call) (setup, text string) {
 	if !c.hasMethod() {
 		return "import json\nimport os\nimport urllib.request", urllibSample(c)
 	}
-	setup = "import os\n\nfrom assay import Client\n\nclient = Client(\"" + c.api.Server + "\", os.environ[\"" +
+	imports, before := "import os\n", ""
+	if c.keyed {
+		imports += "import uuid\n"
+		before = "key = str(uuid.uuid4())  # " + keepKey + "\n"
+	}
+	setup = imports + "\nfrom assay import Client\n\nclient = Client(\"" + c.api.Server + "\", os.environ[\"" +
 		c.api.Variable + "\"])"
 	var arguments []string
 	if c.id != "" {
@@ -190,16 +196,14 @@ func pythonSample(c call) (setup, text string) {
 	for _, q := range c.query {
 		arguments = append(arguments, q[0]+`="`+q[1]+`"`)
 	}
-	for _, h := range c.headers {
-		if h[0] == "Idempotency-Key" {
-			arguments = append(arguments, `idempotency_key="`+h[1]+`"`)
-		}
+	if c.keyed {
+		arguments = append(arguments, "idempotency_key=key")
 	}
 	text = "client." + snake(c.op.ID) + "(" + strings.Join(arguments, ", ") + ")"
 	if c.returnsNothing() {
-		return setup, text
+		return setup, before + text
 	}
-	return setup, "result = " + text + "\nprint(result)"
+	return setup, before + "result = " + text + "\nprint(result)"
 }
 
 func urllibSample(c call) string {

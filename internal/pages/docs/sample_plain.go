@@ -11,19 +11,23 @@ func phpSample(c call) (setup, text string) {
 	if !c.op.Public {
 		headers = append(headers, `"Authorization: Bearer " . getenv("`+c.api.Variable+`"),`)
 	}
+	if c.keyed {
+		before = []string{`$key = bin2hex(random_bytes(16)); // ` + keepKey}
+		headers = append(headers, `"Idempotency-Key: $key",`)
+	}
 	for _, h := range c.headers {
 		headers = append(headers, `"`+h[0]+": "+h[1]+`",`)
 	}
 	if c.files != nil {
-		before = []string{
+		before = append(before,
 			`$boundary = bin2hex(random_bytes(16));`,
 			`$body = "";`,
-			`foreach (["` + strings.Join(c.files, `", "`) + `"] as $name) {`,
+			`foreach (["`+strings.Join(c.files, `", "`)+`"] as $name) {`,
 			`    $body .= "--$boundary\r\nContent-Disposition: form-data; name=\"photos\"; filename=\"$name\"\r\n\r\n"`,
 			`        . file_get_contents($name) . "\r\n";`,
 			`}`,
 			``,
-		}
+		)
 		headers = append(headers, `"Content-Type: multipart/form-data; boundary=$boundary",`)
 	}
 	if len(headers) > 0 {
@@ -55,6 +59,11 @@ func rubySample(c call) (setup, text string) {
 	if !c.op.Public {
 		lines = append(lines, `request["Authorization"] = "Bearer #{ENV.fetch("`+c.api.Variable+`")}"`)
 	}
+	setup = "require \"json\"\nrequire \"net/http\""
+	if c.keyed {
+		setup += "\nrequire \"securerandom\""
+		lines = append(lines, "key = SecureRandom.uuid # "+keepKey, `request["Idempotency-Key"] = key`)
+	}
 	for _, h := range c.headers {
 		lines = append(lines, `request["`+h[0]+`"] = "`+h[1]+`"`)
 	}
@@ -73,5 +82,5 @@ func rubySample(c call) (setup, text string) {
 	}
 	lines = append(lines, `response = Net::HTTP.start(uri.host, uri.port, use_ssl: uri.scheme == "https") do |http|`,
 		"  http.request(request)", "end", "puts response.code, response.body")
-	return "require \"json\"\nrequire \"net/http\"", strings.Join(lines, "\n")
+	return setup, strings.Join(lines, "\n")
 }

@@ -271,7 +271,7 @@ func forgot(t *testing.T, w *world, _ *pagetest.Visitor, path string) *pagetest.
 	w.Reconfigure(t, shop.WithMail)
 	p := w.Visit(t).Post(path, "email", w.Developer.Email)
 	must.NoError(t, w.Store.Update(t.Context(), func(tx *store.Tx) error { // as the sender of mail does
-		return w.Service.SignIn(access.Portal).AnswerReset(t.Context(), tx, signin.RequestedReset{
+		return w.Service.SignIn(access.Portal).AnswerReset(tx, signin.RequestedReset{
 			Audience: access.Portal, Email: w.Developer.Email, Locale: "en",
 		})
 	}))

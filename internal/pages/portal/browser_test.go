@@ -22,7 +22,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/testkit/must"
-	"github.com/assayhq/assay/internal/testkit/need"
+	"github.com/assayhq/assay/internal/testkit/requires"
 	"github.com/assayhq/assay/internal/testkit/uitest"
 	"github.com/assayhq/assay/internal/worker/deliver"
 	"github.com/pquerna/otp/totp"
@@ -104,7 +104,7 @@ func wantSecret(t *testing.T, b *uitest.Browser, pattern string) {
 // TestFirstDay drives a developer from an invitation to a signed webhook and an answered photo request, in a real
 // browser and without the command line.
 func TestFirstDay(t *testing.T) {
-	need.Program(t, "chromium", "chromium", "chromium-browser", "google-chrome")
+	requires.Program(t, "chromium", "chromium", "chromium-browser", "google-chrome")
 	w := newWorld(t)
 	w.Clock.Set(time.Now())
 	hook, deliveries := w.receiver(t)
@@ -195,7 +195,7 @@ var noPages = []string{
 // TestLooks opens every page of the table of routes, and pages in states of interest, in both themes and languages on
 // all screens, and holds it to the rules of accessibility.
 func TestLooks(t *testing.T) {
-	need.Program(t, "chromium", "chromium", "chromium-browser", "google-chrome")
+	requires.Program(t, "chromium", "chromium", "chromium-browser", "google-chrome")
 	w := newWorld(t)
 	w.Clock.Set(time.Now().Add(-40 * time.Hour))
 	w.Trade(t)

@@ -2,6 +2,7 @@ package portal
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -68,8 +69,10 @@ func (p *Portal) newCaptureView(r *http.Request, who *visitor, form *ui.Form) (v
 
 func (p *Portal) showNewCaptureLink(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	q, form := r.URL.Query(), ui.NewForm("life", strconv.Itoa(int(capture.DefaultLife.Hours())))
-	for _, name := range []string{"category", "brand", "model"} {
-		form.Set(name, q.Get(name))
+	for _, name := range []string{"category", "brand", "model", "external_id", "life", "locale", "return_url"} {
+		if value := q.Get(name); value != "" { // chosen or typed before the item was changed
+			form.Set(name, ui.PlainText(value))
+		}
 	}
 	v, err := p.newCaptureView(r, who, form)
 	if err != nil {
@@ -106,8 +109,7 @@ func (p *Portal) captureLinkOf(form *ui.Form) service.NewCaptureLink {
 		form.Fail("external_id", "ui.problem.max_length")
 	}
 	if n.ReturnURL != "" {
-		_, problem := webhook.CheckURL("return_url", n.ReturnURL)
-		p.failURL(form, problem)
+		p.failURL(form, webhook.CheckLink("return_url", n.ReturnURL))
 	}
 	if life := form.Get("life"); slices.Contains(captureLives, life) {
 		n.Life, _ = time.ParseDuration(life + "h")
@@ -125,7 +127,7 @@ func (p *Portal) createOrderCaptureLink(w http.ResponseWriter, r *http.Request, 
 	l, address, err := p.Service.CreateCaptureLink(r.Context(), who.actor(), n)
 	back := who.base() + "/orders/" + r.PathValue("id")
 	switch fault.CodeOf(err) {
-	case order.NotAwaitingPhotos("").Code:
+	case order.CodeNotAwaitingPhotos:
 		return p.Site.Redirect(w, r, back, ui.Failed("portal.capture.not_awaiting"))
 	case capture.LimitReached.Code:
 		return p.Site.Redirect(w, r, back, ui.Failed("portal.team.refused", "text", p.pages.FaultText(r, err)))
@@ -217,7 +219,14 @@ func (p *Portal) showRevokeCaptureLink(w http.ResponseWriter, r *http.Request, w
 }
 
 func (p *Portal) revokeCaptureLink(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	if err := p.Service.RevokeCaptureLink(r.Context(), who.actor(), r.PathValue("id")); err != nil {
+	id := r.PathValue("id")
+	err := p.Service.RevokeCaptureLink(r.Context(), who.actor(), id)
+	if errors.Is(err, capture.NotFound) {
+		if l, err := p.Service.CaptureLink(r.Context(), who.actor(), id); err == nil { // it has ended in the meantime
+			return p.Site.Redirect(w, r, who.base()+capturePath+"/"+l.ID, ui.Failed("portal.capture.too_late"))
+		}
+	}
+	if err != nil {
 		return err
 	}
 	return p.Site.Redirect(w, r, who.base()+capturePath, ui.Done("portal.capture.was_revoked"))

@@ -2,7 +2,6 @@ package portal_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"net/http"
 	"regexp"
 	"strings"
@@ -12,9 +11,9 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/testkit/must"
-	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/assayhq/assay/internal/testkit/pagetest"
 	"github.com/assayhq/assay/internal/testkit/pictures"
+	"github.com/assayhq/assay/internal/testkit/requires"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 	"github.com/assayhq/assay/internal/testkit/uitest"
 )
@@ -66,13 +65,11 @@ func TestCaptureLinks_ErasedPhotos(t *testing.T) {
 	for _, p := range l.URLs {
 		d.Photos = append(d.Photos, order.DraftPhoto{URL: p.URL, IndexCode: p.IndexCode})
 	}
-	answer, err := w.Service.CreateOrder(t.Context(), w.Test.Actor(access.Origin{}), d, nil)
+	created, err := w.Service.CreateOrder(t.Context(), w.Test.Actor(access.Origin{}), d, nil)
 	must.NoError(t, err)
-	var made struct{ ID string }
-	must.NoError(t, json.Unmarshal(answer, &made))
 	page := "/portal/test/capture-links/" + id
 	v.Get(page).Want(t, http.StatusOK, "/portal/photos/").Lacks(t, "</svg>deleted")
-	_, err = w.Service.EraseOrder(t.Context(), access.Operator, made.ID, false)
+	_, err = w.Service.EraseOrder(t.Context(), access.Operator, created.OrderID, false)
 	must.NoError(t, err)
 	v.Get(page).Want(t, http.StatusOK, "</svg>deleted").Lacks(t, "/portal/photos/")
 }
@@ -89,6 +86,8 @@ func TestCaptureLinks(t *testing.T) {
 		t.Run("Item", func(t *testing.T) {
 			v.Get(list+"/new").Want(t, http.StatusOK, "Choose a category").Lacks(t, "Return URL")
 			v.Get(list+"/new?category=bags&brand=prada&model=nothing").Want(t, http.StatusOK, "Return URL", "48 hours")
+			v.Get(list+"/new?category=bags&brand=gucci&external_id=sku-9&life=168&return_url=https://shop.example/x").
+				Want(t, http.StatusOK, `value="sku-9"`, `<option value="168" selected`, `value="https://shop.example/x"`)
 			v.Post(list, "category", "bags", "external_id", "sku").Want(t, http.StatusUnprocessableEntity)
 			v.Post(list, "category", "bags", "brand", "prada", "return_url", "http://shop.example/").
 				Want(t, http.StatusUnprocessableEntity, "https://.")
@@ -104,7 +103,7 @@ func TestCaptureLinks(t *testing.T) {
 			v.Get(list+"/"+id).Want(t, http.StatusOK, "Submitted", "/portal/photos/", "Create an order from these photos",
 				"/v1/integrations/orders").Lacks(t, "/revoke")
 			v.Get(list+"/"+id+"/revoke").Want(t, http.StatusSeeOther)
-			v.Post(list+"/"+id+"/revoke").Want(t, http.StatusNotFound)
+			v.Submit(list+"/"+id+"/revoke").Want(t, http.StatusOK, "no longer open", "Submitted")
 		})
 		t.Run("Order", func(t *testing.T) {
 			id := w.Order(t, w.Test, order.MockUpdatePhotos)
@@ -144,7 +143,7 @@ func TestCaptureLinks(t *testing.T) {
 
 // TestCaptureLinkInBrowser makes a link for an item and one for a photo request, by hand.
 func TestCaptureLinkInBrowser(t *testing.T) {
-	need.Program(t, "chromium", "chromium", "chromium-browser", "google-chrome")
+	requires.Program(t, "chromium", "chromium", "chromium-browser", "google-chrome")
 	w := newWorld(t)
 	waiting := w.Order(t, w.Test, order.MockUpdatePhotos)
 	b := uitest.NewBrowser(t, w.Server.URL)
@@ -155,6 +154,11 @@ func TestCaptureLinkInBrowser(t *testing.T) {
 	chooseBag(b)
 	b.Await("#f-external_id")
 	b.Fill("#f-external_id", "sku-17")
+	b.Choose("#f-life", "168")
+	b.Choose("[name=brand]", "gucci") // another item: what was typed stays
+	b.AwaitTrue(`location.search.includes("brand=gucci") && document.readyState === "complete"`)
+	b.AwaitTrue(`document.getElementById("f-external_id").value === "sku-17" &&
+		document.getElementById("f-life").value === "168" && document.activeElement.name === "brand"`)
 	b.Follow("form[method=post][action$=capture-links] .primary")
 	wantSecret(t, b, "/capture/")
 	b.Await(".link-qr svg")

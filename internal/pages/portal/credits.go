@@ -44,9 +44,9 @@ func (p *Portal) renderCredits(w http.ResponseWriter, r *http.Request, who *visi
 		{Href: base + "?view=changes", Label: p.Site.T(r, "portal.credits.changes"), Current: changes},
 	}
 	var err error
-	page := pageNumber(q)
+	pager := ui.NewPager(r, pageSize)
 	actor := who.actor()
-	if v.Lines, v.Totals, err = p.Service.Ledger(r.Context(), actor, actor.Tenant, page, pageSize); err != nil {
+	if v.Lines, v.Totals, err = p.Service.Ledger(r.Context(), actor, actor.Tenant, pager.Page, pageSize); err != nil {
 		return err
 	}
 	if who.env == access.Live {
@@ -58,7 +58,8 @@ func (p *Portal) renderCredits(w http.ResponseWriter, r *http.Request, who *visi
 		}
 	}
 	if !changes {
-		v.Pager = &ui.Pager{Page: page, Limit: pageSize, Total: v.Totals.Entries, URL: r.URL}
+		pager.Total = v.Totals.Entries
+		v.Pager = &pager
 		return p.pages.Render(w, r, ui.Page{Template: "credits", Data: v, Form: form})
 	}
 	before, _ := strconv.ParseInt(q.Get("before"), 10, 64)

@@ -13,7 +13,7 @@ import (
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/must"
-	"github.com/assayhq/assay/internal/testkit/need"
+	"github.com/assayhq/assay/internal/testkit/requires"
 	"github.com/assayhq/assay/internal/testkit/uitest"
 )
 
@@ -43,7 +43,7 @@ func TestRefresh(t *testing.T) {
 
 // TestLive leaves pages open while things happen: they show it, and lose nothing that was entered.
 func TestLive(t *testing.T) {
-	need.Program(t, "chromium", "chromium", "chromium-browser", "google-chrome")
+	requires.Program(t, "chromium", "chromium", "chromium-browser", "google-chrome")
 	w := newWorld(t)
 	w.Clock.Set(time.Now())
 	owner := w.Owner.Actor(access.Test, access.Origin{})

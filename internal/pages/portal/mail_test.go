@@ -12,13 +12,13 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/netguard"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/testkit/must"
-	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/assayhq/assay/internal/testkit/pagetest"
+	"github.com/assayhq/assay/internal/testkit/requires"
 	"github.com/assayhq/assay/internal/testkit/smtptest"
 	"github.com/assayhq/assay/internal/testkit/uitest"
-	"github.com/assayhq/assay/internal/worker/deliver"
 	"github.com/assayhq/assay/internal/worker/mail"
 )
 
@@ -29,7 +29,7 @@ func (w *world) mailServer(t *testing.T, o smtptest.Options) *smtptest.Server {
 	server := smtptest.Start(t, o)
 	address, err := mail.ParseServer(server.URL())
 	must.NoError(t, err)
-	roots, err := deliver.LoadCAs(server.CAFile)
+	roots, err := netguard.LoadCAs(server.CAFile)
 	must.NoError(t, err)
 	var sender *mail.Sender
 	w.Reconfigure(t, func(c *service.Config) { c.OnMail = func() { sender.Wake() } })
@@ -233,7 +233,7 @@ func TestLowBalance(t *testing.T) {
 
 // TestForgot_InABrowser drives the way back in, in a real browser.
 func TestForgot_InABrowser(t *testing.T) {
-	need.Program(t, "chromium", "chromium", "chromium-browser", "google-chrome")
+	requires.Program(t, "chromium", "chromium", "chromium-browser", "google-chrome")
 	w := newWorld(t)
 	w.Clock.Set(time.Now())
 	server := w.mailServer(t, smtptest.Options{})
@@ -258,7 +258,7 @@ func TestForgot_InABrowser(t *testing.T) {
 
 // TestMail_Looks opens what a mail server changes, in both languages and themes and on a phone.
 func TestMail_Looks(t *testing.T) {
-	need.Program(t, "chromium", "chromium", "chromium-browser", "google-chrome")
+	requires.Program(t, "chromium", "chromium", "chromium-browser", "google-chrome")
 	w := newWorld(t)
 	w.Clock.Set(time.Now())
 	w.mailServer(t, smtptest.Options{Refuse: func(to string) error {

@@ -101,10 +101,9 @@ func (p *Portal) showOrders(w http.ResponseWriter, r *http.Request, who *visitor
 			v.Older = query(base, &filter, next)
 		}
 	default:
-		page := pageNumber(q)
-		var total int64
-		v.Rows, total, err = p.Service.OrderPage(r.Context(), actor, filter, page, pageSize)
-		v.Pager = &ui.Pager{Page: page, Limit: pageSize, Total: total, URL: r.URL}
+		pager := ui.NewPager(r, pageSize)
+		v.Rows, pager.Total, err = p.Service.OrderPage(r.Context(), actor, filter, pager.Page, pageSize)
+		v.Pager = &pager
 	}
 	if err != nil {
 		return err
@@ -117,16 +116,6 @@ func (p *Portal) showOrders(w http.ResponseWriter, r *http.Request, who *visitor
 		return ui.Option{Value: string(o), Label: o.Label().In(ui.LocaleOf(r))}
 	}, p.anything(r))
 	return p.pages.Render(w, r, ui.Page{Template: "orders", Data: v})
-}
-
-// pageNumber reads ?page=; anything else is the first page.
-func pageNumber(q url.Values) int {
-	const most = 1 << 40
-	n, err := strconv.ParseInt(q.Get("page"), 10, 64)
-	if err != nil || n < 1 || n > most {
-		return 1
-	}
-	return int(n)
 }
 
 // curl is how a program does what a page shows.

@@ -130,12 +130,12 @@ func TestOrderPages(t *testing.T) {
 	})
 	t.Run("Cancel", func(t *testing.T) {
 		id := w.Order(t, w.Live, "")
-		before, err := w.Store.Balance(t.Context(), w.Account.ID, access.Live)
+		before, err := w.Store.Balance(t.Context(), w.Account.Tenant(access.Live))
 		must.NoError(t, err)
 		v.Get("/portal/live/orders/"+id+"/cancel").Want(t, http.StatusOK, "will be refunded")
 		v.Submit("/portal/live/orders/"+id+"/cancel").
 			Want(t, http.StatusOK, "The order is canceled and refunded.", "developer@acme.example")
-		after, err := w.Store.Balance(t.Context(), w.Account.ID, access.Live)
+		after, err := w.Store.Balance(t.Context(), w.Account.Tenant(access.Live))
 		must.NoError(t, err)
 		canceled, err := w.Store.Order(t.Context(), id)
 		must.NoError(t, err)
@@ -360,7 +360,7 @@ func TestSandbox(t *testing.T) {
 	} {
 		v.Submit("/portal/test/orders/"+id+"/state", "state", string(state))
 	}
-	entries, _, err := w.Store.LedgerPage(t.Context(), w.Account.ID, access.Test, 1, 10)
+	entries, _, err := w.Store.LedgerPage(t.Context(), w.Account.Tenant(access.Test), 1, 10)
 	must.NoError(t, err)
 	if len(entries) != 3 { // the first credits, the charge, the refund
 		t.Errorf("%d entries in the ledger", len(entries))

@@ -16,6 +16,7 @@ import (
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/ratelimit"
 	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/ttlcache"
 )
 
 //go:embed templates messages static
@@ -30,7 +31,7 @@ type Config struct {
 	Service       *service.Service
 	Staging       *media.Staging    // where uploads wait
 	MaxPhotoBytes int64             // of one uploaded file
-	Limiter       ratelimit.Limiter // that of the integration API: pages show what it counts
+	Limiter       ratelimit.Limiter // that of the integration API: pages show what it counts, and count forms by it
 
 	Operations []string          // of the integration API, as the request log names them
 	Categories map[string]string // of limits, by operation
@@ -40,9 +41,10 @@ type Config struct {
 // Portal serves the pages.
 type Portal struct {
 	Config
-	pages  *ui.Pages
-	guard  *ui.Guard[*service.Member]
-	signIn *signin.Pages
+	pages   *ui.Pages
+	guard   *ui.Guard[*service.Member]
+	signIn  *signin.Pages
+	samples *ttlcache.Cache[string, []byte] // pictures by photo index
 }
 
 // visitor is a member with their session, at a page of an environment or of the whole account.
@@ -65,7 +67,10 @@ func actorOf(who *visitor) access.Actor { return who.in("").actor() }
 
 // New returns the pages. The site has to know Area.
 func New(c Config) *Portal {
-	p := &Portal{Config: c, pages: c.Site.Pages(Area.Name)}
+	p := &Portal{
+		Config: c, pages: c.Site.Pages(Area.Name),
+		samples: ttlcache.NewWeighted[string](sampleLife, sampleBytes, func(b []byte) int { return len(b) }),
+	}
 	p.pages.Shell = p.shell
 	p.guard = &ui.Guard[*service.Member]{
 		Pages: p.pages, Sessions: c.Service, Audience: access.Portal, SignIn: "/portal/sign-in",
@@ -90,7 +95,11 @@ func (p *Portal) Routes(mux *http.ServeMux) {
 			mux.Handle(r.pattern, p.pages.Handle(r.open))
 			continue
 		}
-		mux.Handle(r.pattern, p.guard.Handle(r.signed, func(m *service.Member) error {
+		signed := r.signed
+		if strings.HasPrefix(r.pattern, http.MethodPost) {
+			signed = p.counted(signed)
+		}
+		mux.Handle(r.pattern, p.guard.Handle(signed, func(m *service.Member) error {
 			return access.RequireRole(m.Role, r.role)
 		}))
 	}

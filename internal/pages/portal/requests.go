@@ -3,6 +3,7 @@ package portal
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -137,7 +138,7 @@ func (p *Portal) findRequest(w http.ResponseWriter, r *http.Request, who *visito
 	if err == nil {
 		return p.Site.Redirect(w, r, requestPath(e))
 	}
-	if fault.CodeOf(err) != requestlog.NotFound.Code {
+	if !errors.Is(err, requestlog.NotFound) {
 		return err
 	}
 	to := url.Values{"order": {find}}

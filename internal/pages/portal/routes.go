@@ -16,12 +16,44 @@ type visitorHandler = func(w http.ResponseWriter, r *http.Request, who *visitor)
 type route struct {
 	pattern string
 	role    access.Role
-	signed  func(http.ResponseWriter, *http.Request, *ui.Visitor[*service.Member]) error
+	signed  signedHandler
 	open    httpx.Handler
 }
 
-// as is a row for members with a role.
-func as(role access.Role, pattern string, h visitorHandler) route {
+type signedHandler = func(http.ResponseWriter, *http.Request, *ui.Visitor[*service.Member]) error
+
+// What one person may send in a minute: more than anybody does by hand. Some of it makes work here or elsewhere.
+const (
+	maxForms  = 120
+	maxCostly = 30
+)
+
+// counted refuses forms of a person who has sent too many.
+func (p *Portal) counted(h signedHandler) signedHandler {
+	return func(w http.ResponseWriter, r *http.Request, who *ui.Visitor[*service.Member]) error {
+		if err := p.count(r, who.User, "form", maxForms); err != nil {
+			return err
+		}
+		return h(w, r, who)
+	}
+}
+
+// costly is counted for what makes work: test orders and webhook events.
+func (p *Portal) costly(h visitorHandler) visitorHandler {
+	return func(w http.ResponseWriter, r *http.Request, who *visitor) error {
+		if err := p.count(r, who.User, "costly", maxCostly); err != nil {
+			return err
+		}
+		return h(w, r, who)
+	}
+}
+
+func (p *Portal) count(r *http.Request, m *service.Member, category string, limit int) error {
+	return ui.Count(r.Context(), p.Limiter, "portal "+m.ID, category, limit)
+}
+
+// memberRoute is a row for members who have at least a role.
+func memberRoute(role access.Role, pattern string, h visitorHandler) route {
 	return route{pattern: pattern, role: role, signed: func(
 		w http.ResponseWriter, r *http.Request, who *ui.Visitor[*service.Member],
 	) error {
@@ -33,45 +65,45 @@ func as(role access.Role, pattern string, h visitorHandler) route {
 // be opened as well, and leads to the page that has the form: that is where the switch of language of an answer goes.
 func (p *Portal) table() []route {
 	routes := []route{
-		as(access.Viewer, "GET /portal", p.goHome),
-		as(access.Viewer, "GET /portal/keys", p.showKeys),
-		as(access.Developer, "GET /portal/keys/new", p.showNewKey),
-		as(access.Developer, "POST /portal/keys", ui.WithForm(p.createKey)),
-		as(access.Viewer, "GET /portal/keys/{id}", p.showKey),
-		as(access.Developer, "GET /portal/keys/{id}/rename", p.showRenameKey),
-		as(access.Developer, "POST /portal/keys/{id}/rename", ui.WithForm(p.renameKey)),
-		as(access.Developer, "GET /portal/keys/{id}/networks", p.showNetworks),
-		as(access.Developer, "POST /portal/keys/{id}/networks", ui.WithForm(p.setNetworks)),
-		as(access.Developer, "GET /portal/keys/{id}/revoke", p.showRevokeKey),
-		as(access.Developer, "POST /portal/keys/{id}/revoke", p.revokeKey),
+		memberRoute(access.Viewer, "GET /portal", p.goHome),
+		memberRoute(access.Viewer, "GET /portal/keys", p.showKeys),
+		memberRoute(access.Developer, "GET /portal/keys/new", p.showNewKey),
+		memberRoute(access.Developer, "POST /portal/keys", ui.WithForm(p.createKey)),
+		memberRoute(access.Viewer, "GET /portal/keys/{id}", p.showKey),
+		memberRoute(access.Developer, "GET /portal/keys/{id}/rename", p.showRenameKey),
+		memberRoute(access.Developer, "POST /portal/keys/{id}/rename", ui.WithForm(p.renameKey)),
+		memberRoute(access.Developer, "GET /portal/keys/{id}/networks", p.showNetworks),
+		memberRoute(access.Developer, "POST /portal/keys/{id}/networks", ui.WithForm(p.setNetworks)),
+		memberRoute(access.Developer, "GET /portal/keys/{id}/revoke", p.showRevokeKey),
+		memberRoute(access.Developer, "POST /portal/keys/{id}/revoke", p.revokeKey),
 
-		as(access.Viewer, "GET /portal/audit", auditLog.of(p.showLog)),
-		as(access.Viewer, "GET /portal/audit.csv", auditLog.of(p.exportLog)),
-		as(access.Viewer, "GET /portal/audit/{seq}", auditLog.of(p.showLogEvent)),
-		as(access.Owner, "GET /portal/activity", activityLog.of(p.showLog)),
-		as(access.Owner, "GET /portal/activity.csv", activityLog.of(p.exportLog)),
-		as(access.Owner, "GET /portal/activity/{seq}", activityLog.of(p.showLogEvent)),
-		as(access.Viewer, "GET /portal/start", p.showStart),
-		as(access.Viewer, "GET /portal/verify", p.showVerify),
-		as(access.Viewer, "GET /portal/requests/{id}", p.goToRequest),
-		as(access.Viewer, "GET /portal/photos/{name}/{size}", p.servePhoto),
+		memberRoute(access.Viewer, "GET /portal/audit", auditLog.of(p.showLog)),
+		memberRoute(access.Viewer, "GET /portal/audit.csv", auditLog.of(p.exportLog)),
+		memberRoute(access.Viewer, "GET /portal/audit/{seq}", auditLog.of(p.showLogEvent)),
+		memberRoute(access.Owner, "GET /portal/activity", activityLog.of(p.showLog)),
+		memberRoute(access.Owner, "GET /portal/activity.csv", activityLog.of(p.exportLog)),
+		memberRoute(access.Owner, "GET /portal/activity/{seq}", activityLog.of(p.showLogEvent)),
+		memberRoute(access.Viewer, "GET /portal/start", p.showStart),
+		memberRoute(access.Viewer, "GET /portal/verify", p.showVerify),
+		memberRoute(access.Viewer, "GET /portal/requests/{id}", p.goToRequest),
+		memberRoute(access.Viewer, "GET /portal/photos/{name}/{size}", p.servePhoto),
 
-		as(access.Viewer, "GET /portal/team", p.showTeam),
-		as(access.Owner, "POST /portal/team", ui.WithForm(p.invite)),
-		as(access.Owner, "POST /portal/team/invitations/{id}/delete", p.uninvite),
-		as(access.Viewer, "GET /portal/team/invitations/{id}/delete", p.lead("/portal/team")),
-		as(access.Owner, "POST /portal/team/invitations/{id}/again", p.inviteAgain),
-		as(access.Viewer, "GET /portal/team/invitations/{id}/again", p.lead("/portal/team")),
-		as(access.Owner, "POST /portal/team/users/{id}/role", ui.WithForm(p.changeRole)),
-		as(access.Viewer, "GET /portal/team/users/{id}/role", p.lead("/portal/team")),
-		as(access.Owner, "GET /portal/team/users/{id}/remove", p.showRemoveUser),
-		as(access.Owner, "POST /portal/team/users/{id}/remove", p.removeUser),
-		as(access.Owner, "POST /portal/team/users/{id}/reset", p.resetPasswordOf),
-		as(access.Viewer, "GET /portal/team/users/{id}/reset", p.lead("/portal/team")),
-		as(access.Owner, "POST /portal/team/users/{id}/second-factor", p.resetFactorOf),
-		as(access.Viewer, "GET /portal/team/users/{id}/second-factor", p.lead("/portal/team")),
-		as(access.Owner, "POST /portal/team/locale", ui.WithForm(p.setLocale)),
-		as(access.Viewer, "GET /portal/team/locale", p.lead("/portal/team")),
+		memberRoute(access.Viewer, "GET /portal/team", p.showTeam),
+		memberRoute(access.Owner, "POST /portal/team", ui.WithForm(p.invite)),
+		memberRoute(access.Owner, "POST /portal/team/invitations/{id}/delete", p.uninvite),
+		memberRoute(access.Viewer, "GET /portal/team/invitations/{id}/delete", p.redirectTo("/portal/team")),
+		memberRoute(access.Owner, "POST /portal/team/invitations/{id}/again", p.inviteAgain),
+		memberRoute(access.Viewer, "GET /portal/team/invitations/{id}/again", p.redirectTo("/portal/team")),
+		memberRoute(access.Owner, "POST /portal/team/users/{id}/role", ui.WithForm(p.changeRole)),
+		memberRoute(access.Viewer, "GET /portal/team/users/{id}/role", p.redirectTo("/portal/team")),
+		memberRoute(access.Owner, "GET /portal/team/users/{id}/remove", p.showRemoveUser),
+		memberRoute(access.Owner, "POST /portal/team/users/{id}/remove", p.removeUser),
+		memberRoute(access.Owner, "POST /portal/team/users/{id}/reset", p.resetPasswordOf),
+		memberRoute(access.Viewer, "GET /portal/team/users/{id}/reset", p.redirectTo("/portal/team")),
+		memberRoute(access.Owner, "POST /portal/team/users/{id}/second-factor", p.resetFactorOf),
+		memberRoute(access.Viewer, "GET /portal/team/users/{id}/second-factor", p.redirectTo("/portal/team")),
+		memberRoute(access.Owner, "POST /portal/team/locale", ui.WithForm(p.setLocale)),
+		memberRoute(access.Viewer, "GET /portal/team/locale", p.redirectTo("/portal/team")),
 	}
 	for _, r := range p.signIn.Routes() {
 		if r.Open != nil {
@@ -85,16 +117,19 @@ func (p *Portal) table() []route {
 		routes = append(routes, p.environmentRoutes(env)...)
 	}
 	return append(routes,
-		as(access.Developer, "GET /portal/test/sandbox", p.in(access.Test, p.showSandbox)),
-		as(access.Developer, "POST /portal/test/sandbox", p.in(access.Test, ui.WithForm(p.createTestOrder))),
-		as(access.Developer, "POST /portal/test/balance", p.in(access.Test, ui.WithForm(p.setBalance))),
-		as(access.Developer, "GET /portal/test/balance", p.lead("/portal/test/sandbox")),
-		as(access.Developer, "POST /portal/test/orders/{id}/state", p.in(access.Test, ui.WithForm(p.simulateState))),
-		as(access.Viewer, "GET /portal/test/orders/{id}/state", p.in(access.Test, p.backToOrder)),
-		as(access.Developer, "POST /portal/test/orders/{id}/delayed", p.in(access.Test, ui.WithForm(p.simulateDelay))),
-		as(access.Viewer, "GET /portal/test/orders/{id}/delayed", p.in(access.Test, p.backToOrder)),
-		as(access.Owner, "POST /portal/live/credits/notice", p.in(access.Live, ui.WithForm(p.setLowCredits))),
-		as(access.Viewer, "GET /portal/live/credits/notice", p.lead("/portal/live/credits")),
+		memberRoute(access.Developer, "GET /portal/test/sandbox", p.in(access.Test, p.showSandbox)),
+		memberRoute(access.Developer, "POST /portal/test/sandbox",
+			p.in(access.Test, p.costly(ui.WithForm(p.createTestOrder)))),
+		memberRoute(access.Developer, "POST /portal/test/balance", p.in(access.Test, ui.WithForm(p.setBalance))),
+		memberRoute(access.Developer, "GET /portal/test/balance", p.redirectTo("/portal/test/sandbox")),
+		memberRoute(access.Developer, "POST /portal/test/orders/{id}/state",
+			p.in(access.Test, p.costly(ui.WithForm(p.simulateState)))),
+		memberRoute(access.Viewer, "GET /portal/test/orders/{id}/state", p.in(access.Test, p.backToOrder)),
+		memberRoute(access.Developer, "POST /portal/test/orders/{id}/delayed",
+			p.in(access.Test, ui.WithForm(p.simulateDelay))),
+		memberRoute(access.Viewer, "GET /portal/test/orders/{id}/delayed", p.in(access.Test, p.backToOrder)),
+		memberRoute(access.Owner, "POST /portal/live/credits/notice", p.in(access.Live, ui.WithForm(p.setLowCredits))),
+		memberRoute(access.Viewer, "GET /portal/live/credits/notice", p.redirectTo("/portal/live/credits")),
 	)
 }
 
@@ -102,7 +137,7 @@ func (p *Portal) table() []route {
 func (p *Portal) environmentRoutes(env access.Environment) []route {
 	base := "/portal/" + string(env)
 	in := func(role access.Role, method, path string, h visitorHandler) route {
-		return as(role, method+" "+base+path, p.in(env, h))
+		return memberRoute(role, method+" "+base+path, p.in(env, h))
 	}
 	return []route{
 		in(access.Viewer, "GET", "", p.showOverview),
@@ -132,12 +167,12 @@ func (p *Portal) environmentRoutes(env access.Environment) []route {
 		in(access.Developer, "POST", "/webhooks", ui.WithForm(p.createEndpoint)),
 		in(access.Developer, "GET", "/webhooks/{id}/delete", p.showDeleteEndpoint),
 		in(access.Developer, "POST", "/webhooks/{id}/delete", p.deleteEndpoint),
-		in(access.Developer, "POST", "/webhooks/{id}/test", ui.WithForm(p.sendTestEvent)),
+		in(access.Developer, "POST", "/webhooks/{id}/test", p.costly(ui.WithForm(p.sendTestEvent))),
 		in(access.Viewer, "GET", "/webhooks/{id}/test", p.backToEndpoint),
 		in(access.Viewer, "GET", "/deliveries", p.showDeliveries),
-		in(access.Developer, "POST", "/deliveries", ui.WithForm(p.redeliverFailed)),
+		in(access.Developer, "POST", "/deliveries", p.costly(ui.WithForm(p.redeliverFailed))),
 		in(access.Viewer, "GET", "/deliveries/{id}", p.showDelivery),
-		in(access.Developer, "POST", "/deliveries/{id}/again", p.redeliver),
+		in(access.Developer, "POST", "/deliveries/{id}/again", p.costly(p.redeliver)),
 		in(access.Viewer, "GET", "/deliveries/{id}/again", p.backToDelivery),
 		in(access.Viewer, "GET", "/requests", p.showRequests),
 		in(access.Viewer, "GET", "/requests/{id}", p.showRequest),
@@ -146,7 +181,7 @@ func (p *Portal) environmentRoutes(env access.Environment) []route {
 	}
 }
 
-// lead sends visitors on to another page.
-func (p *Portal) lead(to string) visitorHandler {
-	return func(w http.ResponseWriter, r *http.Request, _ *visitor) error { return p.Site.Redirect(w, r, to) }
+// redirectTo sends visitors on to another page.
+func (p *Portal) redirectTo(path string) visitorHandler {
+	return func(w http.ResponseWriter, r *http.Request, _ *visitor) error { return p.Site.Redirect(w, r, path) }
 }

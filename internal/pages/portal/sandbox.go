@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/catalog"
@@ -30,6 +31,13 @@ type sandboxView struct {
 	Indexes    []*catalog.PhotoIndex
 	Recent     []order.Summary
 	Curl       string
+	Sent       bool // the form is shown again
+}
+
+// Ticked reports whether an index is to have a photo: at first the required ones, and those that were chosen before the
+// item was changed.
+func (v *sandboxView) Ticked(x *catalog.PhotoIndex) bool {
+	return v.Form.Checked("indexes", x.Code) || x.Required && !v.Sent
 }
 
 // recentOrders is how many of the newest orders the sandbox shows.
@@ -38,9 +46,10 @@ const recentOrders = 6
 func (p *Portal) showSandbox(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	q := r.URL.Query()
 	form := ui.NewForm()
-	for _, name := range []string{"category", "brand", "model", "key", "external_id", "outcome"} {
-		form.Set(name, q.Get(name))
+	for _, name := range []string{"category", "brand", "model", "key", "external_id", "outcome", "answer_time"} {
+		form.Set(name, ui.PlainText(q.Get(name)))
 	}
+	form.Values["indexes"] = q["indexes"]
 	if form.Get("outcome") == "" {
 		form.Set("outcome", string(order.MockAuthentic))
 	}
@@ -145,9 +154,9 @@ func (p *Portal) createTestOrder(w http.ResponseWriter, r *http.Request, who *vi
 		}
 	}
 	snap := p.Service.Catalog()
-	where, err := snap.Check(d.CategoryCode, d.BrandCode, d.ModelCode)
+	where := catalog.Context{Category: d.CategoryCode, Brand: d.BrandCode, Model: d.ModelCode}
 	switch {
-	case err != nil || d.BrandCode == "":
+	case snap.Check(where) != nil || d.BrandCode == "":
 		form.Fail("brand", "ui.problem.required")
 	case form.Get("key") == "":
 		form.Fail("key", "portal.sandbox.no_key")
@@ -160,7 +169,7 @@ func (p *Portal) createTestOrder(w http.ResponseWriter, r *http.Request, who *vi
 			return err
 		}
 	}
-	return p.renderSandbox(w, r, who, &sandboxView{Form: form}, form)
+	return p.renderSandbox(w, r, who, &sandboxView{Form: form, Sent: true}, form)
 }
 
 // makeTestOrder stores sample photos for the chosen indexes and creates the order with them.
@@ -177,7 +186,7 @@ func (p *Portal) makeTestOrder(
 		if !slices.Contains(chosen, x.Code) || len(uploads) == order.MaxPhotos {
 			continue
 		}
-		sample, name := bytes.NewReader(samplePhoto(x.Code, 0)), "sample-"+x.Code+".png"
+		sample, name := bytes.NewReader(p.samplePhoto(x.Code)), "sample-"+x.Code+".png"
 		u, refusal, err := p.Staging.Accept(r.Context(), sample, name, p.MaxPhotoBytes)
 		if err != nil {
 			return "", err
@@ -270,7 +279,7 @@ func (p *Portal) chooseItem(r *http.Request, form *ui.Form) (c itemChoice, err e
 	c.Brands = ui.Options(brands, func(b *catalog.Brand) ui.Option {
 		return ui.Option{Value: b.Code, Label: b.Name.In(l)}
 	}, choose)
-	models, err := snap.Models(brand, category, "")
+	models, err := snap.Models(catalog.Context{Category: category, Brand: brand}, "")
 	if brand == "" || err != nil {
 		return c, nil // likewise: the brand of another category, say
 	}
@@ -280,25 +289,44 @@ func (p *Portal) chooseItem(r *http.Request, form *ui.Form) (c itemChoice, err e
 	if !slices.ContainsFunc(models, func(m *catalog.Model) bool { return m.Code == model }) {
 		model = ""
 	}
-	c.Where, err = snap.Check(category, brand, model)
-	c.Ready = err == nil
-	return c, err
+	where := catalog.Context{Category: category, Brand: brand, Model: model}
+	if err := snap.Check(where); err != nil {
+		return c, err
+	}
+	c.Where, c.Ready = where, true
+	return c, nil
 }
 
-// samplePhoto draws a small picture for a photo index: the same index gets the same colours, and the number tells apart
-// the photos of one index. It stands for a photo where somebody tries the service without one.
-func samplePhoto(index string, number int) []byte {
+// Pictures for photo indexes take as long to draw as many pages; they are kept for a while.
+const (
+	sampleLife  = time.Hour
+	sampleBytes = 8 << 20
+)
+
+// samplePhoto returns the picture for a photo index.
+func (p *Portal) samplePhoto(index string) []byte {
+	now := time.Now()
+	b, ok := p.samples.Get(index, now)
+	if !ok {
+		b = drawSample(index)
+		p.samples.Put(index, b, now)
+	}
+	return b
+}
+
+// drawSample draws a small picture for a photo index: the same index gets the same colours. It stands for a photo
+// where somebody tries the service without one.
+func drawSample(index string) []byte {
 	const width, height = 480, 360
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(index))
 	seed := h.Sum32()
 	hue := float64(seed%360) / 360
 	img := image.NewRGBA(image.Rect(0, 0, width, height))
-	centre := float64(width)/2 + float64(number*40)
 	for y := range height {
 		for x := range width {
 			light := 0.82 - 0.25*float64(y)/height
-			dx, dy := (float64(x)-centre)/150, (float64(y)-190)/105
+			dx, dy := (float64(x)-width/2)/150, (float64(y)-190)/105
 			if d := math.Pow(math.Abs(dx), 3) + math.Pow(math.Abs(dy), 3); d < 1 { // the item: a rounded box with a highlight
 				light = 0.55 - 0.2*dy - 0.08*dx
 				// its handle
@@ -306,13 +334,6 @@ func samplePhoto(index string, number int) []byte {
 				light = 0.4
 			}
 			img.SetRGBA(x, y, shade(hue, light))
-		}
-	}
-	for i := range number + 1 { // dots count the photo
-		for y := range 12 {
-			for x := range 12 {
-				img.SetRGBA(16+i*18+x, 16+y, color.RGBA{R: 255, G: 255, B: 255, A: 255})
-			}
 		}
 	}
 	var b bytes.Buffer

@@ -9,8 +9,8 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/must"
-	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/assayhq/assay/internal/testkit/pagetest"
+	"github.com/assayhq/assay/internal/testkit/requires"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 	"github.com/assayhq/assay/internal/testkit/uitest"
 )
@@ -71,7 +71,7 @@ func TestSearch_ExternalID(t *testing.T) {
 
 // TestSearchBox searches from the navigation, with the keyboard.
 func TestSearchBox(t *testing.T) {
-	need.Program(t, "chromium", "chromium", "chromium-browser", "google-chrome")
+	requires.Program(t, "chromium", "chromium", "chromium-browser", "google-chrome")
 	w := newWorld(t)
 	id := w.Order(t, w.Test, order.MockAuthentic)
 	b := uitest.NewBrowser(t, w.Server.URL)

@@ -35,7 +35,7 @@ func (w *world) wantEvent(t *testing.T, code audit.Code, who *access.User, metad
 		e.Actor.Name != who.Email || e.Actor.Source != audit.FromPortal {
 		t.Errorf("event %+v, want %s of %s", e, code, who.Email)
 	}
-	if e.Actor.IP != "127.0.0.1" || e.Actor.UserAgent != "Browser of a test" || e.Target.Type != audit.OnUser ||
+	if e.Actor.IP != "127.0.0.1" || e.Actor.UserAgent != "Browser of a test" || e.Target.Type != audit.TargetUser ||
 		e.Target.ID != who.ID {
 		t.Errorf("event %+v lacks where it came from, or what it is about", e)
 	}
@@ -93,8 +93,11 @@ func TestInvitation(t *testing.T) {
 		w.Visit(t).Post("/portal/join", "token", token, "new_password", chosen, "repeat", chosen).Want(t, http.StatusNotFound)
 	})
 	t.Run("Expired", func(t *testing.T) {
-		token, _ := w.invitation(t, "late@acme.example", access.Viewer)
+		token, id := w.invitation(t, "late@acme.example", access.Viewer)
 		w.Clock.Advance(access.InvitationLife)
+		back := "/portal/team/invitations/" + id + "/delete" // too late, as for an accepted one
+		w.AsUser(t, w.Owner).Submit(back).Want(t, http.StatusOK, "The invitation is no longer open.")
+		w.AsUser(t, w.Stranger).Post(back).Want(t, http.StatusNotFound)
 		w.Visit(t).Get("/portal/join?token="+token).Want(t, http.StatusNotFound)
 	})
 	t.Run("TakenBack", func(t *testing.T) {

@@ -91,7 +91,10 @@ func (p *Portal) uninvite(w http.ResponseWriter, r *http.Request, who *visitor) 
 	if !ok {
 		return ui.PageNotFound()
 	}
-	return p.teamChanged(w, r, p.Service.Uninvite(r.Context(), actorOf(who), id), "portal.team.uninvited")
+	if err := p.Service.Uninvite(r.Context(), actorOf(who), id); err != nil {
+		return p.teamRefused(w, r, err)
+	}
+	return p.Site.Redirect(w, r, "/portal/team", ui.Done("portal.team.uninvited"))
 }
 
 // teamChanged tells on the page of the team what was done, unless it has failed.

@@ -12,6 +12,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/httpx"
+	"github.com/assayhq/assay/internal/httpx/formdata"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/pages/ui"
 )
@@ -43,7 +44,7 @@ type upload struct {
 func (p *Portal) readUpload(w http.ResponseWriter, r *http.Request) (*upload, error) {
 	u := &upload{form: ui.NewForm()}
 	r.Body = http.MaxBytesReader(w, r.Body, (order.MaxPhotos+1)*(p.MaxPhotoBytes+maxField))
-	parts, err := httpx.ReadMultipart(r)
+	parts, err := formdata.NewReader(r)
 	if err != nil {
 		return u, unreadable(err)
 	}
@@ -61,7 +62,7 @@ func (p *Portal) readUpload(w http.ResponseWriter, r *http.Request) (*upload, er
 	}
 }
 
-func (p *Portal) readPart(r *http.Request, u *upload, part *httpx.Part) error {
+func (p *Portal) readPart(r *http.Request, u *upload, part *formdata.Part) error {
 	index, isPhoto := strings.CutPrefix(part.FormName(), photoField)
 	if part.FileName() == "" || !isPhoto {
 		return u.readField(part)
@@ -87,7 +88,7 @@ func (p *Portal) readPart(r *http.Request, u *upload, part *httpx.Part) error {
 }
 
 // readField reads a field that is no file. A browser sends few and small ones: the rest is refused before it is kept.
-func (u *upload) readField(part *httpx.Part) error {
+func (u *upload) readField(part *formdata.Part) error {
 	name := part.FormName()
 	if !knownField(name) {
 		return fault.BadRequest("The form has no field " + strconv.Quote(text.Storable(name, maxName)) + ".")
@@ -164,7 +165,7 @@ func (p *Portal) answerRequest(w http.ResponseWriter, r *http.Request, who *visi
 	}
 	_, err = p.Service.SubmitPhotos(r.Context(), actor, o.ID, sub)
 	switch {
-	case errors.Is(err, order.NotAwaitingPhotos("")): // somebody else was faster: the page has no form that could say so
+	case fault.CodeOf(err) == order.CodeNotAwaitingPhotos: // somebody was faster: the page has no form that could say so
 		return err
 	case err != nil:
 		return refuse(err)

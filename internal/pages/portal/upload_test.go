@@ -15,8 +15,8 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/testkit/must"
-	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/assayhq/assay/internal/testkit/pagetest"
+	"github.com/assayhq/assay/internal/testkit/requires"
 	"github.com/assayhq/assay/internal/testkit/uitest"
 )
 
@@ -57,7 +57,7 @@ func (f *front) answer(status int, page string) {
 // TestAnswerPhotoRequest_NotSent answers a photo request through a line that loses and refuses it: the form stays as it
 // is, says why, and can be sent again.
 func TestAnswerPhotoRequest_NotSent(t *testing.T) {
-	need.Program(t, "chromium", "chromium", "chromium-browser", "google-chrome")
+	requires.Program(t, "chromium", "chromium", "chromium-browser", "google-chrome")
 	w := newWorld(t)
 	w.Clock.Set(time.Now())
 	f := w.front(t)
@@ -165,7 +165,7 @@ func TestAnswerPhotoRequest_NotSent(t *testing.T) {
 // TestAnswerPhotoRequest_Corrected answers a photo request with something wrong: the page says so and keeps the files
 // that nothing is wrong with.
 func TestAnswerPhotoRequest_Corrected(t *testing.T) {
-	need.Program(t, "chromium", "chromium", "chromium-browser", "google-chrome")
+	requires.Program(t, "chromium", "chromium", "chromium-browser", "google-chrome")
 	w := newWorld(t)
 	w.Clock.Set(time.Now())
 	b := uitest.NewBrowser(t, w.Server.URL)
@@ -194,6 +194,10 @@ func TestAnswerPhotoRequest_Corrected(t *testing.T) {
 		}
 		if b.Count("form[data-upload] input[type=file]") != len(o.Requested) || b.Count("[data-note]:not([hidden])") != 0 {
 			t.Error("the page is not the one that was answered")
+		}
+		b.AwaitTrue(`document.activeElement.matches("[role=alert]")`)
+		if b.Count("button[data-copy][hidden]") != 0 {
+			t.Error("the page that answers has no buttons to copy")
 		}
 	}
 	t.Run("OneIsMissing", func(t *testing.T) { refused(t, "for every requested photo", 1, 0) })

@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/assayhq/assay/internal/testkit/need"
+	"github.com/assayhq/assay/internal/testkit/requires"
 	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/assayhq/assay/internal/testkit/uitest"
 )
 
 // TestPasskeyInABrowser takes a passkey through its life in a real browser with a device of its own.
 func TestPasskeyInABrowser(t *testing.T) {
-	need.Program(t, "chromium", "chromium", "chromium-browser", "google-chrome")
+	requires.Program(t, "chromium", "chromium", "chromium-browser", "google-chrome")
 	each(t, passkeyInABrowser)
 }
 
@@ -142,7 +142,7 @@ func passkeyInABrowser(t *testing.T, w *world) {
 
 // TestPages opens the pages that only a flow leads to, in both themes and languages on all screens.
 func TestPages(t *testing.T) {
-	need.Engine(t, "a browser")
+	requires.Engine(t, "a browser")
 	each(t, func(t *testing.T, w *world) {
 		w.Clock.Set(time.Now())
 		w.Reconfigure(t, shop.WithMail)

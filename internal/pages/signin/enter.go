@@ -133,7 +133,7 @@ func (p *Pages) begin(w http.ResponseWriter, r *http.Request, userID, next strin
 		}
 	}
 	if _, err := p.Guard.Start(w, r, userID, how); err != nil {
-		return err
+		return p.refuseSignIn(w, r, next, err)
 	}
 	return p.Site.Redirect(w, r, next)
 }
@@ -191,7 +191,7 @@ func (p *Pages) beginOpenID(w http.ResponseWriter, r *http.Request) error {
 	}
 	address, err := p.SignIn.BeginOpenID(r.Context(), browser, next)
 	if err != nil {
-		return p.refuseOpenID(w, r, next, err)
+		return p.refuseSignIn(w, r, next, err)
 	}
 	p.Site.SetSigned(w, r, p.openIDCookie(), browser, 2*auth.OpenIDLife)
 	http.Redirect(w, r, address, http.StatusSeeOther) //nolint:gosec // the provider that the operator has set
@@ -215,7 +215,7 @@ func (p *Pages) finishOpenID(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if err != nil {
-		return p.refuseOpenID(w, r, p.base, err)
+		return p.refuseSignIn(w, r, p.base, err)
 	}
 	next, how := ui.SafeNext(entry.Next, p.base), ui.Entrance{Factor: entry.Factor, Method: auth.MethodOpenID}
 	if entry.OwesCode {
@@ -224,8 +224,8 @@ func (p *Pages) finishOpenID(w http.ResponseWriter, r *http.Request) error {
 	return p.begin(w, r, entry.UserID, next, how)
 }
 
-// refuseOpenID shows the page to sign in, as if it had been asked for: nothing of what came from the provider is in it.
-func (p *Pages) refuseOpenID(w http.ResponseWriter, r *http.Request, next string, err error) error {
+// refuseSignIn shows the page to sign in, as if it had been asked for: nothing of what came from a provider is in it.
+func (p *Pages) refuseSignIn(w http.ResponseWriter, r *http.Request, next string, err error) error {
 	plain := r.Clone(r.Context())
 	plain.URL = &url.URL{Path: p.base + "/sign-in"}
 	return p.refuse(w, plain, p.signInPage(ui.NewForm(), next), "", err)

@@ -82,7 +82,7 @@ func (p *Pages) confirmSecondFactor(w http.ResponseWriter, r *http.Request, who 
 		return err
 	}
 	codes, err := p.SignIn.ConfirmSecondFactor(
-		r.Context(), who.Person, e, proofIn(form, "password"), form.Get("code"), who.Session.ID, who.Origin)
+		r.Context(), who.Person, e, proofIn(form, "password"), form.Get("code"), who.Origin)
 	if err != nil {
 		page, pageErr := p.factorPage(r, who, e, form)
 		if pageErr != nil {
@@ -94,7 +94,7 @@ func (p *Pages) confirmSecondFactor(w http.ResponseWriter, r *http.Request, who 
 }
 
 func (p *Pages) endSecondFactor(w http.ResponseWriter, r *http.Request, who *Visitor, form *ui.Form) error {
-	err := p.SignIn.EndSecondFactor(r.Context(), who.Person, proofIn(form, "off_password"), who.Session.ID, who.Origin)
+	err := p.SignIn.EndSecondFactor(r.Context(), who.Person, proofIn(form, "off_password"), who.Origin)
 	if err != nil {
 		return p.refuseSettings(w, r, who, &settingsView{Off: form}, form, "off_password", err)
 	}
@@ -130,7 +130,7 @@ type newPasskeyView struct {
 // beginPasskey takes the name of a passkey and the password, and shows the page on which the device makes it.
 func (p *Pages) beginPasskey(w http.ResponseWriter, r *http.Request, who *Visitor, form *ui.Form) error {
 	c, err := p.SignIn.BeginNewPasskey(
-		r.Context(), who.Person, form.Get("name"), proofIn(form, "passkey_password"), who.Session.ID, who.Origin)
+		r.Context(), who.Person, form.Get("name"), proofIn(form, "passkey_password"), who.Origin)
 	if err != nil {
 		return p.refuseSettings(w, r, who, &settingsView{NewPasskey: form}, form, "passkey_password", err)
 	}
@@ -141,7 +141,7 @@ func (p *Pages) beginPasskey(w http.ResponseWriter, r *http.Request, who *Visito
 
 func (p *Pages) addPasskey(w http.ResponseWriter, r *http.Request, who *Visitor, form *ui.Form) error {
 	k, err := p.SignIn.AddPasskey(
-		r.Context(), who.Person, form.Get("ceremony"), form.Get("answer"), who.Session.ID, who.Origin)
+		r.Context(), who.Person, form.Get("ceremony"), form.Get("answer"), who.Origin)
 	if err != nil {
 		return p.refuseSettings(w, r, who, &settingsView{NewPasskey: form}, form, "", err)
 	}
@@ -205,7 +205,7 @@ func (p *Pages) removePasskey(w http.ResponseWriter, r *http.Request, who *Visit
 	if err != nil {
 		return err
 	}
-	err = p.SignIn.RemovePasskey(r.Context(), who.Person, k.ID, proofIn(form, "password"), who.Session.ID, who.Origin)
+	err = p.SignIn.RemovePasskey(r.Context(), who.Person, k.ID, proofIn(form, "password"), who.Origin)
 	if err != nil {
 		return p.refusePasskey(w, r, who, k, ui.NewForm("name", k.Name), form, err)
 	}

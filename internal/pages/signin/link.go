@@ -58,8 +58,8 @@ func (p *Pages) linkPage(l *access.Link, token string, form *ui.Form) ui.Page {
 	return ui.Page{Template: linkPages[l.Kind], Form: form, Data: linkView{at: p.at(), Link: l, Form: form, Token: token}}
 }
 
-// linkGone says that a link cannot be used any more, if that is what is wrong.
-func (p *Pages) linkGone(w http.ResponseWriter, r *http.Request, err error) error {
+// showUnusableLink says that a link cannot be used any more, if that is what is wrong.
+func (p *Pages) showUnusableLink(w http.ResponseWriter, r *http.Request, err error) error {
 	if !errors.Is(err, auth.LinkUnusable) {
 		return err
 	}
@@ -72,7 +72,7 @@ func (p *Pages) showLink(kind access.LinkKind) httpx.Handler {
 		token := r.URL.Query().Get("token")
 		l, err := p.SignIn.Link(r.Context(), kind, token)
 		if err != nil {
-			return p.linkGone(w, r, err)
+			return p.showUnusableLink(w, r, err)
 		}
 		w.Header().Set("Referrer-Policy", "no-referrer") // the address is a secret
 		return p.pages.Render(w, r, p.linkPage(l, token, ui.NewForm()))
@@ -90,7 +90,7 @@ func tokenOf(r *http.Request, form *ui.Form) string {
 // confirmEmail makes an address that of a user, with a click: programs that look through mail open links, too.
 func (p *Pages) confirmEmail(w http.ResponseWriter, r *http.Request, form *ui.Form) error {
 	if err := p.SignIn.ConfirmEmail(r.Context(), tokenOf(r, form), p.Guard.Origin(r)); err != nil {
-		return p.linkGone(w, r, err)
+		return p.showUnusableLink(w, r, err)
 	}
 	return p.Site.Redirect(w, r, p.base+"/sign-in", ui.Done("signin.email.confirmed"))
 }
@@ -102,7 +102,7 @@ func (p *Pages) useLink(
 	token := tokenOf(r, form)
 	l, err := p.SignIn.Link(r.Context(), kind, token)
 	if err != nil {
-		return p.linkGone(w, r, err)
+		return p.showUnusableLink(w, r, err)
 	}
 	page := p.linkPage(l, token, form)
 	if checkPassword(form); !form.OK() {
@@ -111,7 +111,7 @@ func (p *Pages) useLink(
 	err = use(token, form.Raw("new_password"))
 	switch {
 	case errors.Is(err, auth.LinkUnusable):
-		return p.linkGone(w, r, err)
+		return p.showUnusableLink(w, r, err)
 	case err != nil:
 		return p.refuse(w, r, page, "", err)
 	}

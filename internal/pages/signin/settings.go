@@ -88,7 +88,7 @@ func (p *Pages) changePassword(w http.ResponseWriter, r *http.Request, who *Visi
 		return p.renderSettings(w, r, who, v, form)
 	}
 	err := p.SignIn.ChangePassword(
-		r.Context(), who.Person, proofIn(form, "password"), form.Raw("new_password"), who.Session.ID, who.Origin)
+		r.Context(), who.Person, proofIn(form, "password"), form.Raw("new_password"), who.Origin)
 	if err != nil {
 		return p.refuseSettings(w, r, who, v, form, "password", err)
 	}
@@ -97,7 +97,7 @@ func (p *Pages) changePassword(w http.ResponseWriter, r *http.Request, who *Visi
 
 func (p *Pages) changeEmail(w http.ResponseWriter, r *http.Request, who *Visitor, form *ui.Form) error {
 	done, err := p.SignIn.ChangeEmail(
-		r.Context(), who.Person, proofIn(form, "email_password"), form.Get("email"), who.Session.ID, who.Origin)
+		r.Context(), who.Person, proofIn(form, "email_password"), form.Get("email"), who.Origin)
 	if err != nil {
 		return p.refuseSettings(w, r, who, &settingsView{Email: form}, form, "email_password", err)
 	}

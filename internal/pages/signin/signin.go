@@ -199,7 +199,11 @@ func (p *Pages) refuse(w http.ResponseWriter, r *http.Request, page ui.Page, pas
 	case !ok:
 		return err
 	case errors.Is(err, auth.TooManyLogins):
-		form.Alert("signin.wait", "n", max(1, int((f.RetryAfter+time.Minute-1)/time.Minute)))
+		key, unit := "signin.wait", time.Minute
+		if f.RetryAfter > time.Hour {
+			key, unit = "signin.wait-hours", time.Hour
+		}
+		form.Alert(key, "n", max(1, int((f.RetryAfter+unit-1)/unit)))
 		page.Status = http.StatusTooManyRequests
 	case errors.Is(err, auth.WrongSignIn):
 		form.Alert("signin.wrong")

@@ -75,6 +75,14 @@ func TestSignIn(t *testing.T) {
 			w.Clock.Advance(16 * time.Minute)
 			v.Post(w.base+"/sign-in", "email", w.third.Email, "password", password).Want(t, http.StatusSeeOther)
 		})
+		t.Run("TooOften", func(t *testing.T) {
+			for range 30 {
+				_, _, err := w.Service.StartSession(t.Context(), w.audience, w.other.ID, access.Origin{IP: "192.0.2.7"})
+				must.NoError(t, err)
+			}
+			w.Visit(t).Post(w.base+"/sign-in", "email", w.other.Email, "password", password, "next", w.page).
+				Want(t, http.StatusTooManyRequests, "Too many attempts", w.page)
+		})
 	})
 }
 
@@ -251,6 +259,28 @@ func TestSecondFactor(t *testing.T) {
 				t.Errorf("leads to %q", p.Location)
 			}
 		})
+	})
+}
+
+// TestWrongCodes checks what somebody reads who has given too many wrong codes.
+func TestWrongCodes(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		enrol(t, w, w.who)
+		v := w.Visit(t)
+		guess := func(times int) *pagetest.Page {
+			v.Post(w.base+"/sign-in", "email", w.who.Email, "password", password).Want(t, http.StatusSeeOther)
+			for range times - 1 {
+				v.Post(w.base+"/sign-in/code", "code", "000").Want(t, http.StatusUnprocessableEntity)
+			}
+			return v.Post(w.base+"/sign-in/code", "code", "000")
+		}
+		for range 2 {
+			guess(10).Want(t, http.StatusUnprocessableEntity)
+			w.Clock.Advance(16 * time.Minute)
+		}
+		guess(1).Want(t, http.StatusTooManyRequests, "Too many wrong codes. Try again in 24 hours")
+		v.Headers["Accept-Language"] = "ja"
+		guess(1).Want(t, http.StatusTooManyRequests, "24 時間後")
 	})
 }
 

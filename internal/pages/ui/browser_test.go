@@ -15,7 +15,7 @@ import (
 
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/testkit/must"
-	"github.com/assayhq/assay/internal/testkit/need"
+	"github.com/assayhq/assay/internal/testkit/requires"
 	"github.com/assayhq/assay/internal/testkit/uitest"
 )
 
@@ -97,6 +97,44 @@ func TestComponents(t *testing.T) {
 		b.Click("dialog [data-close]")
 		b.AwaitGone("dialog#sure")
 	})
+	t.Run("BesideADialog", func(t *testing.T) {
+		b.Open("/gallery")
+		b.Click("[data-dialog=sure]")
+		b.Await("dialog#sure")
+		at := uitest.Eval[struct{ X, Y float64 }](b,
+			"(({left, top}) => ({x: left, y: top}))(document.getElementById('sure').getBoundingClientRect())")
+		open := func(after string) {
+			t.Helper()
+			if !uitest.Eval[bool](b, "document.getElementById('sure').open") {
+				t.Fatalf("the dialog is closed after %s", after)
+			}
+		}
+		b.ClickAt(at.X+5, at.Y+5)
+		open("a click at its edge")
+		b.Drag(at.X+30, at.Y+30, at.X-30, at.Y+30)
+		open("text in it was marked")
+		b.ClickAt(at.X-5, at.Y+5)
+		b.AwaitGone("dialog#sure")
+	})
+	t.Run("CopiedTwice", func(t *testing.T) {
+		b.Open("/gallery?lang=en")
+		b.Await("button[data-copy]")
+		label := uitest.Eval[string](b, `(() => {
+			navigator.clipboard.writeText = async () => {};
+			const button = document.querySelector("button[data-copy]");
+			const before = button.textContent.trim();
+			button.click();
+			return before;
+		})()`)
+		says := func(text string) {
+			t.Helper()
+			b.AwaitTrue(`document.querySelector("button[data-copy]").textContent.trim() === "` + text + `"`)
+		}
+		says("Copied")
+		b.Click("button[data-copy]")
+		says("Copied")
+		says(label)
+	})
 	form := func(t *testing.T) {
 		b.Open("/gallery")
 		b.Fill("#f-email", "a@b.test")
@@ -158,7 +196,7 @@ func bad(t *testing.T, page, style string) string {
 
 // TestLayoutCheck checks that the check of the layout finds what it is for.
 func TestLayoutCheck(t *testing.T) {
-	need.Engine(t, "chromium") // the browser of the inner test would be skipped
+	requires.Engine(t, "chromium") // the browser of the inner test would be skipped
 	const head = `{{define "head"}}<link rel="stylesheet" href="{{asset "bad/bad.css"}}">{{end}}
 		{{define "main"}}<h1>Bad</h1>`
 	const style = `.cut { width: 4rem; overflow: hidden; white-space: nowrap }
@@ -222,7 +260,7 @@ func (r *recorder) Errorf(format string, words ...any) {
 // TestBrowserFailsTests checks that a page which breaks the policy, logs an error or asks another origin fails its
 // test.
 func TestBrowserFailsTests(t *testing.T) {
-	need.Engine(t, "chromium") // the browser of the inner test would be skipped
+	requires.Engine(t, "chromium") // the browser of the inner test would be skipped
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; img-src http://127.0.0.2:9; "+
 			"base-uri 'none'; form-action 'none'; frame-ancestors 'none'")

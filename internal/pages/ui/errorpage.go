@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/httpx"
 )
 
@@ -42,6 +43,9 @@ func (p *Pages) showError(w http.ResponseWriter, r *http.Request, err error) {
 	v.Title, v.Text = s.errorTexts(r, status)
 	if status < http.StatusInternalServerError && status != http.StatusNotFound {
 		v.Detail = p.FaultText(r, f)
+		if v.Detail == f.Message && LocaleOf(r) != text.English {
+			v.Detail = "" // there is no text in the visitor's language; the one above says the same of the status
+		}
 	}
 	if p.Shell != nil {
 		if home := p.Shell(r).Home; home != "" {

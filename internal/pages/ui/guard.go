@@ -160,7 +160,10 @@ func (g *Guard[U]) visitor(r *http.Request, find findSession) (*Visitor[U], erro
 	}
 	user, err := g.User(r.Context(), session.UserID)
 	if kind := fault.KindOf(err); kind == fault.NotFound || kind == fault.Unauthorized {
-		return nil, errors.Join(access.NoSession, g.Sessions.EndSession(r.Context(), session, g.Origin(r)))
+		if err := g.Sessions.EndSession(r.Context(), session, g.Origin(r)); err != nil {
+			return nil, err
+		}
+		return nil, access.NoSession
 	}
 	if err != nil {
 		return nil, err
@@ -192,13 +195,13 @@ func (g *Guard[U]) askToSignIn(w http.ResponseWriter, r *http.Request) error {
 	if next = SafeNext(next, "/"); next != "/" {
 		to += "?next=" + url.QueryEscape(next)
 	}
-	leadTo(w, r, to)
+	drainAndRedirect(w, r, to)
 	return nil
 }
 
-// leadTo leads a visitor to another page instead of doing what was asked. A form with files arrives first, or the
-// browser would not see the answer.
-func leadTo(w http.ResponseWriter, r *http.Request, to string) {
+// drainAndRedirect leads a visitor to another page instead of doing what was asked. It reads the body first: a browser
+// that still sends a form with files would not see the answer.
+func drainAndRedirect(w http.ResponseWriter, r *http.Request, to string) {
 	httpx.Drain(r, httpx.MaxDrain)
 	http.Redirect(w, r, to, http.StatusSeeOther)
 }
@@ -229,7 +232,7 @@ func (g *Guard[U]) askForFactor(w http.ResponseWriter, r *http.Request, session 
 	if byScript(r) {
 		return true, factorRequired
 	}
-	leadTo(w, r, g.SetUp)
+	drainAndRedirect(w, r, g.SetUp)
 	return true, nil
 }
 
@@ -241,10 +244,11 @@ func (g *Guard[U]) FactorNeeded(ctx context.Context, session *access.Session) (b
 	return g.NeedsFactor(ctx, session)
 }
 
-// byScript reports whether a script has sent the request, which cannot lead the visitor to another page.
+// byScript reports whether a script has sent the request, which cannot lead the visitor to another page. Over plain
+// HTTP browsers do not tell, but for streams, which only scripts open.
 func byScript(r *http.Request) bool {
 	mode := r.Header.Get("Sec-Fetch-Mode")
-	return mode != "" && mode != "navigate"
+	return mode != "" && mode != "navigate" || r.Header.Get("Accept") == "text/event-stream"
 }
 
 // askToConfirm sends a visitor to the page to prove who they are. They come back to the page of the form that they have
@@ -254,7 +258,7 @@ func (g *Guard[U]) askToConfirm(w http.ResponseWriter, r *http.Request) error {
 	if r.Method != http.MethodGet {
 		next = cmp.Or(refererPath(r), next)
 	}
-	leadTo(w, r, g.Confirm+"?next="+url.QueryEscape(next))
+	drainAndRedirect(w, r, g.Confirm+"?next="+url.QueryEscape(next))
 	return nil
 }
 

@@ -2,6 +2,7 @@ package ui_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -13,6 +14,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/pages/ui"
+	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/must"
@@ -25,8 +27,21 @@ type person struct {
 	Admin bool
 }
 
+// sessions are those of a service that may fail to end one.
+type sessions struct {
+	*service.Service
+	failure error
+}
+
+func (s *sessions) EndSession(ctx context.Context, session *access.Session, from access.Origin) error {
+	if s.failure != nil {
+		return s.failure
+	}
+	return s.Service.EndSession(ctx, session, from)
+}
+
 // guarded is a small area behind a guard; signing in needs nothing but a name.
-func guarded(t *testing.T, users map[string]*person) (http.Handler, *service.Service) {
+func guarded(t *testing.T, users map[string]*person) (http.Handler, *sessions) {
 	db := storetest.Open(t, storetest.SQLite(t))
 	must.NoError(t, db.Update(t.Context(), func(tx *store.Tx) error {
 		for _, id := range []string{"ann", "bob", "eve"} {
@@ -37,7 +52,9 @@ func guarded(t *testing.T, users map[string]*person) (http.Handler, *service.Ser
 		}
 		return nil
 	}))
-	svc := service.New(service.Config{Store: db, Now: time.Now})
+	box, err := secret.New(uitest.SecretKey)
+	must.NoError(t, err)
+	svc := &sessions{Service: service.New(service.Config{Store: db, Secrets: box, Now: time.Now})}
 	site := uitest.Site(t, time.Now, gallery())
 	pages := site.Pages("gallery")
 	guard := &ui.Guard[*person]{
@@ -109,6 +126,7 @@ func TestGuard(t *testing.T) {
 			t.Errorf("a form is sent to %q", resp.Header.Get("Location"))
 		}
 		want(t, v.get("/desk", "Sec-Fetch-Mode", "cors"), http.StatusUnauthorized, "Please sign in")
+		want(t, v.get("/desk", "Accept", "text/event-stream"), http.StatusUnauthorized, "Please sign in")
 	})
 	t.Run("SignInAndOut", func(t *testing.T) {
 		v := visit(t, h)
@@ -148,6 +166,9 @@ func TestGuard(t *testing.T) {
 		signIn(v, "eve")
 		want(t, v.get("/desk"), http.StatusOK)
 		delete(users, "eve")
+		svc.failure = fault.UnavailableError(errors.New("away"))
+		want(t, v.get("/desk"), http.StatusServiceUnavailable)
+		svc.failure = nil
 		want(t, v.get("/desk"), http.StatusSeeOther)
 		if left, err := svc.Sessions(t.Context(), access.Desk, "eve"); err != nil || len(left) != 0 {
 			t.Errorf("sessions of a user who is gone: %v, %v", left, err)

@@ -28,14 +28,15 @@ func LocaleOf(r *http.Request) text.Locale {
 	return text.English
 }
 
-// withLocale chooses the language: ?lang=, which is remembered, then what was remembered, then what the browser
-// prefers.
+// withLocale chooses the language: ?lang=, which a navigation is remembered by, then what was remembered, then what the
+// browser prefers. A page that brings itself up to date asks in its own language and chooses none for the others.
 func (s *Site) withLocale(w http.ResponseWriter, r *http.Request) *http.Request {
 	l, asked := parseLanguage(r.URL.Query().Get(languageQuery))
-	if asked {
-		s.setCookie(w, r, languageCookie, string(l), rememberFor)
-	} else {
+	switch {
+	case !asked:
 		l = preferredLocale(r)
+	case !byScript(r) && r.Header.Get(refreshHeader) == "":
+		s.setCookie(w, r, languageCookie, string(l), rememberFor)
 	}
 	return r.WithContext(context.WithValue(r.Context(), localeKey{}, l))
 }

@@ -112,7 +112,7 @@ func send(w http.ResponseWriter, status int, body []byte) error {
 	return nil
 }
 
-// refreshHeader is sent by a page that brings itself up to date (static/live.js).
+// refreshHeader is sent by a page that brings itself up to date (static/live.js, and the queue of the desk).
 const refreshHeader = "X-Refresh"
 
 // refresh answers a page that brings itself up to date: with what is inside it alone, without the messages that wait

@@ -218,6 +218,9 @@ func TestLanguage(t *testing.T) {
 		`href="/gallery?lang=en&amp;page=2"`)
 	want(t, v.get("/gallery"), http.StatusOK, `<html lang="ja">`)
 	want(t, v.get("/gallery?lang=xx"), http.StatusOK, `<html lang="ja">`)
+	v.get("/gallery?lang=en", "X-Refresh", "1") // a page that was opened in English before brings itself up to date
+	v.get("/gallery?lang=en", "Sec-Fetch-Mode", "cors")
+	want(t, v.get("/gallery"), http.StatusOK, `<html lang="ja">`)
 	want(t, v.post("/preferences", url.Values{"lang": {"en"}, "next": {"/gallery"}}), http.StatusSeeOther)
 	want(t, v.get("/gallery"), http.StatusOK, `<html lang="en">`)
 }
@@ -339,6 +342,10 @@ func TestErrorPages(t *testing.T) {
 		t.Error("a panic is shown")
 	}
 	want(t, v.get("/nowhere?lang=ja"), 404, "ページが見つかりません")
+	fail = fault.BadRequest("Exactly this.")
+	if body := want(t, v.get("/fail"), 400, "処理できませんでした"); strings.Contains(body, "Exactly this.") {
+		t.Error("a Japanese page has an English text")
+	}
 }
 
 func TestAssets(t *testing.T) {

@@ -21,11 +21,12 @@ type Cleaner struct {
 	media media.Store
 	now   func() time.Time
 	log   *slog.Logger
+	busy  map[string]int // tries in a row, by table, in which a partition was in use that is to be dropped
 }
 
 // New returns a cleaner of the database and the media store.
 func New(db *store.Store, files media.Store, now func() time.Time, log *slog.Logger) *Cleaner {
-	return &Cleaner{store: db, media: files, now: now, log: log}
+	return &Cleaner{store: db, media: files, now: now, log: log, busy: make(map[string]int)}
 }
 
 // How long things are kept whose age no setting decides.
@@ -39,6 +40,10 @@ const (
 )
 
 const trimBatch = 1000
+
+// busyTries is how often in a row a partition may be in use when it is to be dropped, before that is an error. A backup
+// uses all of them for a while.
+const busyTries = 60
 
 // deleteRows deletes up to limit rows from before a time in a transaction, if there are any, and returns how many.
 func (c *Cleaner) deleteRows(
@@ -68,10 +73,23 @@ func (c *Cleaner) deleteOld(
 	del func(tx *store.Tx, before time.Time, limit int) (int, error),
 ) (int, error) {
 	dropped, err := c.store.DropOld(ctx, table, before)
-	if c.logDropped(ctx, table, dropped); err != nil {
+	c.logDropped(ctx, table, dropped)
+	if err = c.bear(table, err); err != nil {
 		return 0, err
 	}
 	return c.deleteRows(ctx, before, limit, exist, del)
+}
+
+// bear returns the error of dropping parts of a table. That others use it is none before busyTries in a row.
+func (c *Cleaner) bear(table string, err error) error {
+	if !errors.Is(err, store.ErrPartitionBusy) {
+		delete(c.busy, table)
+		return err
+	}
+	if c.busy[table]++; c.busy[table] < busyTries {
+		return nil
+	}
+	return fmt.Errorf("partitions of %s cannot be dropped, after %d tries: %w", table, c.busy[table], err)
 }
 
 // MakePartitions makes the parts ahead in which the database keeps what is deleted by its age, and returns how many.

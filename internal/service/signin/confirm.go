@@ -110,18 +110,11 @@ func (g *SignIn) confirmCode(ctx context.Context, who *access.Person, code strin
 	if err != nil || !has {
 		return err
 	}
-	try, err := g.throttle.begin(ctx, from, "code "+who.ID, who.ID)
-	if err != nil {
-		return err
-	}
-	err = g.useCode(ctx, who.ID, code)
+	err = g.checkCode(ctx, who, code, from)
 	if errors.Is(err, WrongCode) {
 		return WrongCurrentCode
 	}
-	if err != nil {
-		return err
-	}
-	return try.succeeded(ctx)
+	return err
 }
 
 // Lengths of a password that a person chooses, in characters.
@@ -149,7 +142,7 @@ func CheckNewPassword(field, password string, context ...string) error {
 // ChangePassword gives a person another password. Their other sessions end, and links to reset the old one are
 // withdrawn.
 func (g *SignIn) ChangePassword(
-	ctx context.Context, who *access.Person, p Proof, next, sessionID string, from access.Origin,
+	ctx context.Context, who *access.Person, p Proof, next string, from access.Origin,
 ) error {
 	if err := CheckNewPassword("new_password", next, who.Email, who.Name); err != nil {
 		return err
@@ -158,7 +151,7 @@ func (g *SignIn) ChangePassword(
 		return err
 	}
 	hash := access.HashPassword(next)
-	return g.change(ctx, who, sessionID, func(tx *store.Tx) error { return g.setPassword(tx, who, hash, from) })
+	return g.change(ctx, who, from.SessionID(), func(tx *store.Tx) error { return g.setPassword(tx, who, hash, from) })
 }
 
 func (g *SignIn) setPassword(tx *store.Tx, who *access.Person, hash string, from access.Origin) error {

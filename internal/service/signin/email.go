@@ -17,7 +17,7 @@ var EmailUnusable = fault.New(fault.Invalid, "email-unusable", "This email addre
 // mailbox, and nothing changes before it is opened. The answer is the same whoever has the address. Where there is no
 // mail server nobody can be asked: then the email changes at once, and done is true.
 func (g *SignIn) ChangeEmail(
-	ctx context.Context, who *access.Person, p Proof, email, sessionID string, from access.Origin,
+	ctx context.Context, who *access.Person, p Proof, email string, from access.Origin,
 ) (done bool, err error) {
 	address, err := access.NormalizeEmail(email)
 	if err != nil {
@@ -27,7 +27,9 @@ func (g *SignIn) ChangeEmail(
 		return false, err
 	}
 	if !g.Host.SendsMail() {
-		err = g.change(ctx, who, sessionID, func(tx *store.Tx) error { return g.setEmail(tx, who, address, from) })
+		err = g.change(ctx, who, from.SessionID(), func(tx *store.Tx) error {
+			return g.setEmail(tx, who, address, from)
+		})
 		if errors.Is(err, store.ErrExists) {
 			err = EmailUnusable
 		}
@@ -52,7 +54,7 @@ func (g *SignIn) ChangeEmail(
 		return errors.Join(g.Host.PostLetter(tx, who.AccountID, address, mail, l),
 			g.record(tx, who, from, emailRequested, map[string]any{"email": address}))
 	})
-	return false, g.afterMail(err)
+	return false, g.Host.AfterMail(err)
 }
 
 // ConfirmEmail gives the user of a link the email of the mailbox that it was sent to. All their sessions end. A link
@@ -63,12 +65,12 @@ func (g *SignIn) ConfirmEmail(ctx context.Context, token string, from access.Ori
 		if err != nil {
 			return err
 		}
-		if err := orNotFound(tx.UseLink(l.ID, g.now()), LinkUnusable); err != nil {
+		if err := store.NotFoundAs(tx.UseLink(l.ID, g.now()), LinkUnusable); err != nil {
 			return err
 		}
 		who, err := tx.Person(ctx, g.audience, l.UserID)
 		if err != nil {
-			return orNotFound(err, LinkUnusable)
+			return store.NotFoundAs(err, LinkUnusable)
 		}
 		return errors.Join(g.setEmail(tx, who, l.Email, from), EndSessions(tx, g.audience, who.ID))
 	})
@@ -76,7 +78,7 @@ func (g *SignIn) ConfirmEmail(ctx context.Context, token string, from access.Ori
 	if errors.Is(err, store.ErrExists) {
 		return LinkUnusable
 	}
-	return g.afterMail(err)
+	return g.Host.AfterMail(err)
 }
 
 // setEmail changes the email. Both addresses are told; the event names the old one.

@@ -3,85 +3,16 @@ package signin
 import (
 	"context"
 	"crypto/rand"
-	"crypto/subtle"
 	"encoding/base32"
 	"errors"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/store"
-	"github.com/pquerna/otp/hotp"
 	"github.com/pquerna/otp/totp"
 )
-
-// Code checks a code of the second factor, or a recovery code, of a person who has given the right password. It returns
-// WrongCode or TooManyLogins. Each code is accepted once.
-func (g *SignIn) Code(ctx context.Context, userID, code string, from access.Origin) error {
-	try, err := g.throttle.begin(ctx, from, "code "+userID, userID)
-	if err != nil {
-		return err
-	}
-	who, err := g.Store.Person(ctx, g.audience, userID)
-	if err != nil {
-		return orNotFound(err, WrongCode)
-	}
-	err = g.useCode(ctx, userID, code)
-	if errors.Is(err, WrongCode) {
-		return g.failed(ctx, who, reasonWrongCode, from, WrongCode)
-	}
-	if err != nil {
-		return err
-	}
-	return try.succeeded(ctx)
-}
-
-// useCode spends a code of either kind.
-func (g *SignIn) useCode(ctx context.Context, userID, code string) error {
-	factor, err := g.Store.TOTP(ctx, g.audience, userID)
-	if err != nil {
-		return orNotFound(err, WrongCode)
-	}
-	use := func(tx *store.Tx) error {
-		return tx.UseRecoveryCode(g.audience, userID, g.recoveryHash(userID, code), g.now())
-	}
-	if !isRecoveryCode(code) {
-		secret, err := g.Secrets.Open(factor.SealedSecret, TOTPContext(userID))
-		if err != nil {
-			return err
-		}
-		counter, ok := matchCode(secret, code, g.now(), factor.LastCounter)
-		if !ok {
-			return WrongCode
-		}
-		use = func(tx *store.Tx) error { return tx.UseTOTP(g.audience, userID, counter) }
-	}
-	return orNotFound(g.Store.Update(ctx, use), WrongCode) // spent before, perhaps at this very moment
-}
-
-const (
-	totpPeriod = 30 // seconds
-	totpSkew   = 1  // periods that a clock may be off
-	issuer     = "Assay"
-)
-
-// matchCode returns the counter of a code that is valid now and newer than the last one.
-func matchCode(secret, code string, now time.Time, last int64) (int64, bool) {
-	code = strings.Join(strings.Fields(code), "")
-	current := now.Unix() / totpPeriod
-	for counter := current - totpSkew; counter <= current+totpSkew; counter++ {
-		want, err := hotp.GenerateCode(secret, uint64(counter)) //nolint:gosec // the year 1970 is past
-		if err != nil {
-			return 0, false
-		}
-		if subtle.ConstantTimeCompare([]byte(want), []byte(code)) == 1 && counter > last {
-			return counter, true
-		}
-	}
-	return 0, false
-}
 
 // TOTPContext is what the sealed secret of a person is bound to.
 func TOTPContext(userID string) string  { return "totp of " + userID }
@@ -90,8 +21,10 @@ func enrolContext(userID string) string { return "enrol " + TOTPContext(userID) 
 // HasSecondFactor reports whether a person has a second factor.
 func (g *SignIn) HasSecondFactor(ctx context.Context, userID string) (bool, error) {
 	_, err := g.Store.TOTP(ctx, g.audience, userID)
-	return err == nil, orNotFound(err, nil)
+	return err == nil, store.IgnoreNotFound(err)
 }
+
+const issuer = "Assay"
 
 // Enrolment is a second factor that is not in force yet.
 type Enrolment struct {
@@ -130,7 +63,7 @@ func newEnrolment(email, secret, sealed string) *Enrolment {
 // code of it, else WrongCode. It returns the recovery codes, which are shown once. Other sessions end,
 // and the person gets a mail.
 func (g *SignIn) ConfirmSecondFactor(
-	ctx context.Context, who *access.Person, e *Enrolment, p Proof, code, sessionID string, from access.Origin,
+	ctx context.Context, who *access.Person, e *Enrolment, p Proof, code string, from access.Origin,
 ) ([]string, error) {
 	if err := g.Confirm(ctx, who, p, from); err != nil {
 		return nil, err
@@ -148,15 +81,15 @@ func (g *SignIn) ConfirmSecondFactor(
 	}
 	factor := &store.TOTP{SealedSecret: g.Secrets.Seal(e.Secret, TOTPContext(who.ID)), LastCounter: counter}
 	codes, hashes := g.newRecoveryCodes(who.ID)
-	err = g.change(ctx, who, sessionID, func(tx *store.Tx) error {
+	err = g.change(ctx, who, from.SessionID(), func(tx *store.Tx) error {
 		if err := errors.Join(
 			tx.SetTOTP(g.audience, who.ID, factor, g.now()),
-			tx.ReplaceRecoveryCodes(g.audience, who.ID, hashes), tx.SetSessionFactor(sessionID),
+			tx.ReplaceRecoveryCodes(g.audience, who.ID, hashes), tx.SetSessionFactor(from.SessionID()),
 		); err != nil {
 			return err
 		}
 		if from.Session != nil { // what proved who they are has changed
-			if err := tx.ConfirmSession(sessionID, from.Session.CreatedAt); err != nil {
+			if err := tx.ConfirmSession(from.Session.ID, from.Session.CreatedAt); err != nil {
 				return err
 			}
 		}
@@ -167,13 +100,11 @@ func (g *SignIn) ConfirmSecondFactor(
 
 // EndSecondFactor removes the second factor of a person who has proved who they are; see Confirm. Other sessions end,
 // and the person gets a mail.
-func (g *SignIn) EndSecondFactor(
-	ctx context.Context, who *access.Person, p Proof, sessionID string, from access.Origin,
-) error {
+func (g *SignIn) EndSecondFactor(ctx context.Context, who *access.Person, p Proof, from access.Origin) error {
 	if err := g.Confirm(ctx, who, p, from); err != nil {
 		return err
 	}
-	return g.change(ctx, who, sessionID, func(tx *store.Tx) error {
+	return g.change(ctx, who, from.SessionID(), func(tx *store.Tx) error {
 		return errors.Join(tx.DeleteTOTP(g.audience, who.ID), g.record(tx, who, from, factorRemoved, nil))
 	})
 }
@@ -202,7 +133,7 @@ func (g *SignIn) RenewRecoveryCodes(
 			tx.ReplaceRecoveryCodes(g.audience, who.ID, hashes), g.record(tx, who, from, codesRenewed, nil),
 		)
 	})
-	return codes, g.afterMail(err)
+	return codes, g.Host.AfterMail(err)
 }
 
 // RecoveryCodesLeft returns how many recovery codes a person has not spent.

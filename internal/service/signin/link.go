@@ -48,13 +48,13 @@ func (g *SignIn) RequestReset(ctx context.Context, email string, from access.Ori
 	err = g.Store.Update(ctx, func(tx *store.Tx) error {
 		return g.Host.QueueMail(tx, &store.Mail{Kind: ResetRequest}, r)
 	})
-	return g.afterMail(err)
+	return g.Host.AfterMail(err)
 }
 
 // AnswerReset makes the link and its mail when a person has the email. Links that they were sent before still work:
 // else anybody could spoil them by asking for another. All end when one is used.
-func (g *SignIn) AnswerReset(ctx context.Context, tx *store.Tx, r RequestedReset) error {
-	who, err := tx.PersonByEmail(ctx, g.audience, r.Email)
+func (g *SignIn) AnswerReset(tx *store.Tx, r RequestedReset) error {
+	who, err := tx.PersonByEmail(tx.Context(), g.audience, r.Email)
 	if errors.Is(err, store.ErrNotFound) || err == nil && !who.Active {
 		return nil
 	}
@@ -106,7 +106,7 @@ func (g *SignIn) link(ctx context.Context, q store.Queries, kind access.LinkKind
 		return nil, LinkUnusable
 	}
 	l, err := q.LinkByHash(ctx, g.audience, kind, hash, g.now())
-	return l, orNotFound(err, LinkUnusable)
+	return l, store.NotFoundAs(err, LinkUnusable)
 }
 
 // useLink spends a link for a chosen password: it hands the link and the hash of the password to f in one transaction.
@@ -130,18 +130,19 @@ func (g *SignIn) useLink(
 		if err != nil {
 			return err
 		}
-		if err := orNotFound(tx.UseLink(l.ID, g.now()), LinkUnusable); err != nil {
+		if err := store.NotFoundAs(tx.UseLink(l.ID, g.now()), LinkUnusable); err != nil {
 			return err
 		}
 		return f(tx, l, hash)
 	})
 	g.ForgetSessions()
-	return g.afterMail(err)
+	return g.Host.AfterMail(err)
 }
 
-// CountInvitation counts an invitation that somebody has mailed to an address. It returns TooManyLogins when they have
-// sent too many, or the address has got too many. An invitation that is handed over does not count.
-func (g *SignIn) CountInvitation(ctx context.Context, by access.Actor, address string) error {
+// CountMailedLink counts a link that somebody has mailed to an address: an invitation, or one to choose a new password.
+// It returns TooManyLogins when they have sent too many, or the address has got too many. What is handed over does not
+// count.
+func (g *SignIn) CountMailedLink(ctx context.Context, by access.Actor, address string) error {
 	if !g.Host.SendsMail() {
 		return nil
 	}
@@ -157,7 +158,7 @@ func (g *SignIn) AcceptInvitation(
 		if g.audience == access.Desk {
 			userID, err = g.joinStaff(tx, l, hash, from)
 		} else {
-			userID, err = g.joinAccount(ctx, tx, l, hash, from)
+			userID, err = g.joinAccount(tx, l, hash, from)
 		}
 		return err
 	})
@@ -168,11 +169,9 @@ func (g *SignIn) AcceptInvitation(
 }
 
 // joinAccount makes an account user, or brings back one who has left the account.
-func (g *SignIn) joinAccount(
-	ctx context.Context, tx *store.Tx, l *access.Link, hash string, from access.Origin,
-) (string, error) {
+func (g *SignIn) joinAccount(tx *store.Tx, l *access.Link, hash string, from access.Origin) (string, error) {
 	role := access.Role(l.Role)
-	former, err := tx.FormerUser(ctx, l.AccountID, l.Email)
+	former, err := tx.FormerUser(tx.Context(), l.AccountID, l.Email)
 	if err == nil {
 		former.Role = role
 		return former.ID, errors.Join(
@@ -216,7 +215,7 @@ func (g *SignIn) ResetPassword(
 			return LinkUnusable
 		}
 		if err != nil {
-			return orNotFound(err, LinkUnusable)
+			return store.NotFoundAs(err, LinkUnusable)
 		}
 		if g.audience == access.Desk {
 			if err := tx.RevokeStaffToken(who.ID); err != nil {

@@ -151,14 +151,14 @@ func TestInvitation_OfFormerUser(t *testing.T) {
 			leave(access.Actor{Kind: access.ByUser, Role: access.Owner, Tenant: access.Tenant{AccountID: u.AccountID}}, u.ID)
 		})
 		t.Run("ChangeOfEmail", func(t *testing.T) {
-			done, err := w.ChangeEmail(t.Context(), w.who, with(password), email, w.session.ID, w.here())
+			done, err := w.ChangeEmail(t.Context(), w.who, with(password), email, w.here())
 			if err != nil || !done {
 				t.Errorf("%v, %v", done, err)
 			}
 			if _, err := join(there); !errors.Is(err, signin.EmailTaken) {
 				t.Errorf("in two accounts: %v", err)
 			}
-			_, err = w.ChangeEmail(t.Context(), w.who, with(password), "hana@acme.example", w.session.ID, w.here())
+			_, err = w.ChangeEmail(t.Context(), w.who, with(password), "hana@acme.example", w.here())
 			must.NoError(t, err)
 		})
 		t.Run("NewAccount", func(t *testing.T) {

@@ -244,7 +244,7 @@ func (g *SignIn) Passkey(
 func (g *SignIn) passkeyUser(ctx context.Context, credentialID []byte) (*access.Person, *access.Passkey, error) {
 	passkey, err := g.Store.PasskeyByCredential(ctx, g.audience, credentialID)
 	if err != nil {
-		return nil, nil, orNotFound(err, nil)
+		return nil, nil, store.IgnoreNotFound(err)
 	}
 	who, err := g.Store.Person(ctx, g.audience, passkey.UserID)
 	if errors.Is(err, store.ErrNotFound) || err == nil && !who.Active {

@@ -53,7 +53,7 @@ func TestPasskeyChallenge(t *testing.T) {
 			made := w.begin(t, "Late")
 			w.Clock.Advance(signin.PasskeyCeremonyLife)
 			if _, err := w.AddPasskey(
-				t.Context(), w.who, made.Sealed, w.device.Create(t, made.Options), w.session.ID, origin,
+				t.Context(), w.who, made.Sealed, w.device.Create(t, made.Options), w.here(),
 			); !errors.Is(err, signin.PasskeyTooLate) {
 				t.Errorf("made: %v", err)
 			}
@@ -80,19 +80,19 @@ func TestPasskeyChallenge(t *testing.T) {
 			other := w.start(t, w.who)
 			colleague, _ := w.colleague(t)
 			if _, err := w.AddPasskey(
-				t.Context(), w.who, asked.Sealed, answer, other.ID, origin,
+				t.Context(), w.who, asked.Sealed, answer, in(other),
 			); !errors.Is(err, signin.PasskeyTooLate) {
 				t.Errorf("in another session: %v", err)
 			}
 			if _, err := w.AddPasskey(
-				t.Context(), colleague, asked.Sealed, answer, w.session.ID, origin,
+				t.Context(), colleague, asked.Sealed, answer, w.here(),
 			); !errors.Is(err, signin.PasskeyTooLate) {
 				t.Errorf("by another user: %v", err)
 			}
-			_, err := w.AddPasskey(t.Context(), w.who, asked.Sealed, answer, w.session.ID, origin)
+			_, err := w.AddPasskey(t.Context(), w.who, asked.Sealed, answer, w.here())
 			must.NoError(t, err)
 			if _, err := w.AddPasskey(
-				t.Context(), w.who, asked.Sealed, answer, w.session.ID, origin,
+				t.Context(), w.who, asked.Sealed, answer, w.here(),
 			); !errors.Is(err, signin.PasskeyTooLate) {
 				t.Errorf("again: %v", err)
 			}
@@ -140,8 +140,8 @@ func TestPasskeysUnavailable(t *testing.T) {
 		}
 		_, err := w.BeginPasskey(thisBrowser)
 		_, err2 := w.Passkey(t.Context(), thisBrowser, asked.Sealed, answer, origin)
-		_, err3 := w.BeginNewPasskey(t.Context(), w.who, "Phone", with(password), w.session.ID, origin)
-		_, err4 := w.AddPasskey(t.Context(), w.who, asked.Sealed, answer, w.session.ID, origin)
+		_, err3 := w.BeginNewPasskey(t.Context(), w.who, "Phone", with(password), w.here())
+		_, err4 := w.AddPasskey(t.Context(), w.who, asked.Sealed, answer, w.here())
 		for _, err := range []error{err, err2, err3, err4} {
 			if !errors.Is(err, signin.PasskeysUnavailable) {
 				t.Errorf("%v", err)

@@ -28,7 +28,7 @@ func TestPasskey(t *testing.T) {
 			t.Errorf("the device is told %q of the user", handle)
 		}
 		w.device.Synced = true
-		k, err := w.AddPasskey(t.Context(), w.who, asked.Sealed, w.device.Create(t, asked.Options), w.session.ID, origin)
+		k, err := w.AddPasskey(t.Context(), w.who, asked.Sealed, w.device.Create(t, asked.Options), w.here())
 		must.NoError(t, err)
 		if k.Name != "Phone" || !k.BackupEligible || !k.BackedUp || strings.Join(k.Transports, " ") != "internal hybrid" ||
 			k.LastUsedAt != nil {
@@ -97,7 +97,7 @@ func TestPasskeyRefused(t *testing.T) {
 				asked := w.begin(t, "Other")
 				if _, err := w.AddPasskey(t.Context(), w.who, asked.Sealed, (&device.Device{
 					Origin: d.Origin, RPID: d.RPID, Unverified: d.Unverified, Absent: d.Absent, Forged: d.Forged,
-				}).Create(t, asked.Options), w.session.ID, origin); !errors.Is(err, signin.WrongPasskey) {
+				}).Create(t, asked.Options), w.here()); !errors.Is(err, signin.WrongPasskey) {
 					t.Errorf("made: %v", err)
 				}
 			})
@@ -161,7 +161,7 @@ func TestPasskeyRefused(t *testing.T) {
 			}
 		})
 		t.Run("Removed", func(t *testing.T) {
-			must.NoError(t, w.RemovePasskey(t.Context(), w.who, k.ID, with(password), w.session.ID, w.fresh()))
+			must.NoError(t, w.RemovePasskey(t.Context(), w.who, k.ID, with(password), w.fresh()))
 			if _, err := w.signIn(t, w.device); !errors.Is(err, signin.WrongPasskey) {
 				t.Errorf("%v", err)
 			}

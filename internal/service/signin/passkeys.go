@@ -28,7 +28,7 @@ func (g *SignIn) PasskeyOf(ctx context.Context, userID, id string) (*access.Pass
 		return nil, PasskeyNotFound
 	}
 	k, err := g.Store.Passkey(ctx, g.audience, userID, id)
-	return k, orNotFound(err, PasskeyNotFound)
+	return k, store.NotFoundAs(err, PasskeyNotFound)
 }
 
 // newPasskeyContext binds a ceremony to a person and one of their sessions.
@@ -50,7 +50,7 @@ func checkPasskeyName(name string) error {
 // BeginNewPasskey makes the challenge with which a person who has proved who they are (see Confirm) adds a passkey, in
 // one of their sessions.
 func (g *SignIn) BeginNewPasskey(
-	ctx context.Context, who *access.Person, name string, p Proof, sessionID string, from access.Origin,
+	ctx context.Context, who *access.Person, name string, p Proof, from access.Origin,
 ) (*PasskeyCeremony, error) {
 	w, err := g.webAuthn()
 	if err != nil {
@@ -76,19 +76,19 @@ func (g *SignIn) BeginNewPasskey(
 	if err != nil {
 		return nil, err
 	}
-	return g.sealCeremony(options.Response, session, name, newPasskeyContext(who, sessionID))
+	return g.sealCeremony(options.Response, session, name, newPasskeyContext(who, from.SessionID()))
 }
 
 // AddPasskey keeps the passkey that a device has made for a challenge of the same session. The person gets a mail, and
 // their other sessions end.
 func (g *SignIn) AddPasskey(
-	ctx context.Context, who *access.Person, sealed, answer, sessionID string, from access.Origin,
+	ctx context.Context, who *access.Person, sealed, answer string, from access.Origin,
 ) (*access.Passkey, error) {
 	w, err := g.webAuthn()
 	if err != nil {
 		return nil, err
 	}
-	c, err := g.spendCeremony(ctx, sealed, newPasskeyContext(who, sessionID))
+	c, err := g.spendCeremony(ctx, sealed, newPasskeyContext(who, from.SessionID()))
 	if err != nil {
 		return nil, err
 	}
@@ -98,10 +98,10 @@ func (g *SignIn) AddPasskey(
 		return nil, WrongPasskey.Because(err)
 	}
 	k := g.newPasskey(who, c.Name, made)
-	err = g.change(ctx, who, sessionID, func(tx *store.Tx) error {
+	err = g.change(ctx, who, from.SessionID(), func(tx *store.Tx) error {
 		// Whoever removed the person's passkeys a moment ago has ended the session, too.
-		if err := tx.HoldSession(g.audience, who.ID, sessionID); err != nil {
-			return orNotFound(err, PasskeyTooLate)
+		if err := tx.HoldSession(g.audience, who.ID, from.SessionID()); err != nil {
+			return store.NotFoundAs(err, PasskeyTooLate)
 		}
 		passkeys, err := tx.Passkeys(ctx, g.audience, who.ID)
 		if err != nil {
@@ -114,7 +114,7 @@ func (g *SignIn) AddPasskey(
 			return err
 		}
 		return errors.Join(
-			tx.SetSessionFactor(sessionID), g.record(tx, who, from, passkeyAdded, map[string]any{"name": k.Name}),
+			tx.SetSessionFactor(from.SessionID()), g.record(tx, who, from, passkeyAdded, map[string]any{"name": k.Name}),
 		)
 	})
 	if errors.Is(err, store.ErrExists) {
@@ -171,14 +171,12 @@ func (g *SignIn) RenamePasskey(
 		return errors.Join(tx.RenamePasskey(g.audience, who.ID, k.ID, name),
 			g.record(tx, who, from, passkeyRenamed, map[string]any{"old_name": k.Name, "name": name}))
 	})
-	return orNotFound(err, PasskeyNotFound)
+	return store.NotFoundAs(err, PasskeyNotFound)
 }
 
 // RemovePasskey removes a passkey of a person who has proved who they are; see Confirm. Their other sessions end: one
 // of them may have begun with it.
-func (g *SignIn) RemovePasskey(
-	ctx context.Context, who *access.Person, id string, p Proof, sessionID string, from access.Origin,
-) error {
+func (g *SignIn) RemovePasskey(ctx context.Context, who *access.Person, id string, p Proof, from access.Origin) error {
 	k, err := g.PasskeyOf(ctx, who.ID, id)
 	if err != nil {
 		return err
@@ -186,7 +184,7 @@ func (g *SignIn) RemovePasskey(
 	if err := g.Confirm(ctx, who, p, from); err != nil {
 		return err
 	}
-	return g.removePasskeys(ctx, who, sessionID, from, k)
+	return g.removePasskeys(ctx, who, from.SessionID(), from, k)
 }
 
 // PasskeysAfterReset returns the passkeys that a person who has just chosen a new password with a link may remove:
@@ -203,7 +201,7 @@ func (g *SignIn) PasskeysAfterReset(ctx context.Context, userID string) ([]*acce
 func (g *SignIn) RemovePasskeysAfterReset(ctx context.Context, userID, id string, from access.Origin) error {
 	who, err := g.Store.Person(ctx, g.audience, userID)
 	if err != nil {
-		return orNotFound(err, PasskeyNotFound)
+		return store.NotFoundAs(err, PasskeyNotFound)
 	}
 	if protected, err := g.passkeyProtects(ctx, userID); err != nil {
 		return err
@@ -241,5 +239,5 @@ func (g *SignIn) removePasskeys(
 		}
 		return nil
 	})
-	return orNotFound(err, PasskeyNotFound)
+	return store.NotFoundAs(err, PasskeyNotFound)
 }

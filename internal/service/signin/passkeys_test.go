@@ -18,7 +18,7 @@ import (
 
 func (w *world) begin(t *testing.T, name string) *signin.PasskeyCeremony {
 	t.Helper()
-	asked, err := w.BeginNewPasskey(t.Context(), w.who, name, with(password), w.session.ID, w.fresh())
+	asked, err := w.BeginNewPasskey(t.Context(), w.who, name, with(password), w.fresh())
 	must.NoError(t, err)
 	return asked
 }
@@ -26,7 +26,7 @@ func (w *world) begin(t *testing.T, name string) *signin.PasskeyCeremony {
 func (w *world) add(t *testing.T, d *device.Device) *access.Passkey {
 	t.Helper()
 	asked := w.begin(t, "Phone")
-	k, err := w.AddPasskey(t.Context(), w.who, asked.Sealed, d.Create(t, asked.Options), w.session.ID, origin)
+	k, err := w.AddPasskey(t.Context(), w.who, asked.Sealed, d.Create(t, asked.Options), w.here())
 	must.NoError(t, err)
 	return k
 }
@@ -60,9 +60,9 @@ func (w *world) colleague(t *testing.T) (*access.Person, *device.Device) {
 	who := w.person(t, "member-"+uuid7.New()+"@acme.example", access.Reviewer, access.Viewer)
 	session := w.start(t, who)
 	d := &device.Device{Origin: address, Counts: true}
-	asked, err := w.BeginNewPasskey(t.Context(), who, "Their phone", with(password), session.ID, origin)
+	asked, err := w.BeginNewPasskey(t.Context(), who, "Their phone", with(password), in(session))
 	must.NoError(t, err)
-	_, err = w.AddPasskey(t.Context(), who, asked.Sealed, d.Create(t, asked.Options), session.ID, origin)
+	_, err = w.AddPasskey(t.Context(), who, asked.Sealed, d.Create(t, asked.Options), in(session))
 	must.NoError(t, err)
 	return who, d
 }
@@ -76,13 +76,13 @@ func TestPasskeyChange(t *testing.T) {
 		}
 		t.Run("NeedsThePassword", func(t *testing.T) {
 			if _, err := w.BeginNewPasskey(
-				t.Context(), w.who, "Phone", with("wrong"), w.session.ID, origin,
+				t.Context(), w.who, "Phone", with("wrong"), w.here(),
 			); !errors.Is(err, signin.WrongPassword) {
 				t.Errorf("add: %v", err)
 			}
 			k := w.add(t, w.device)
 			if err := w.RemovePasskey(
-				t.Context(), w.who, k.ID, with("wrong"), w.session.ID, origin,
+				t.Context(), w.who, k.ID, with("wrong"), w.here(),
 			); !errors.Is(err, signin.WrongPassword) {
 				t.Errorf("remove: %v", err)
 			}
@@ -96,7 +96,7 @@ func TestPasskeyChange(t *testing.T) {
 				!strings.Contains(m.Text, w.settings()) {
 				t.Errorf("%s", m.Text)
 			}
-			must.NoError(t, w.RemovePasskey(t.Context(), w.who, k.ID, with(password), w.session.ID, w.fresh()))
+			must.NoError(t, w.RemovePasskey(t.Context(), w.who, k.ID, with(password), w.fresh()))
 			w.WantMails(t, "passkey-removed "+w.who.Email)
 		})
 		t.Run("EndsOtherSessions", func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestPasskeyChange(t *testing.T) {
 			if ended(t, token) {
 				t.Error("another session has ended for a name")
 			}
-			must.NoError(t, w.RemovePasskey(t.Context(), w.who, k.ID, with(password), w.session.ID, w.fresh()))
+			must.NoError(t, w.RemovePasskey(t.Context(), w.who, k.ID, with(password), w.fresh()))
 			if !ended(t, token) {
 				t.Error("another session goes on after a passkey was removed")
 			}
@@ -127,7 +127,7 @@ func TestPasskeyChange(t *testing.T) {
 					t.Errorf("renamed to %.20q: %v", name, err)
 				}
 				if _, err := w.BeginNewPasskey(
-					t.Context(), w.who, name, with(password), w.session.ID, origin,
+					t.Context(), w.who, name, with(password), w.here(),
 				); fault.CodeOf(err) != fault.CodeValidation {
 					t.Errorf("added as %.20q: %v", name, err)
 				}
@@ -146,7 +146,7 @@ func TestPasskeyChange(t *testing.T) {
 				_, err := w.PasskeyOf(t.Context(), colleague.ID, id)
 				for _, err := range []error{
 					err, w.RenamePasskey(t.Context(), colleague, id, "Mine", origin),
-					w.RemovePasskey(t.Context(), colleague, id, with(password), "", origin),
+					w.RemovePasskey(t.Context(), colleague, id, with(password), origin),
 				} {
 					if !errors.Is(err, signin.PasskeyNotFound) {
 						t.Errorf("%q: %v", id, err)
@@ -167,12 +167,12 @@ func TestPasskeyChange(t *testing.T) {
 				w.add(t, &device.Device{Origin: address})
 			}
 			if _, err := w.BeginNewPasskey(
-				t.Context(), w.who, "More", with(password), w.session.ID, origin,
+				t.Context(), w.who, "More", with(password), w.here(),
 			); !errors.Is(err, signin.TooManyPasskeys) {
 				t.Errorf("%v", err)
 			}
 			if _, err := w.AddPasskey(
-				t.Context(), w.who, asked.Sealed, answer, w.session.ID, origin,
+				t.Context(), w.who, asked.Sealed, answer, w.here(),
 			); !errors.Is(err, signin.TooManyPasskeys) {
 				t.Errorf("%v", err)
 			}
@@ -212,12 +212,12 @@ func TestPasskeyReset(t *testing.T) {
 				must.NoError(t, err)
 				_, err = w.signIn(t, d)
 				must.NoError(t, err)
-				begun, err := w.BeginNewPasskey(t.Context(), who, "Another", with(password), session.ID, origin)
+				begun, err := w.BeginNewPasskey(t.Context(), who, "Another", with(password), in(session))
 				must.NoError(t, err)
 				must.NoError(t, reset(who.ID))
 				another := &device.Device{Origin: address, Counts: true}
 				if _, err := w.AddPasskey(
-					t.Context(), who, begun.Sealed, another.Create(t, begun.Options), session.ID, origin,
+					t.Context(), who, begun.Sealed, another.Create(t, begun.Options), in(session),
 				); !errors.Is(err, signin.PasskeyTooLate) {
 					t.Errorf("a passkey that was begun before: %v", err)
 				}

@@ -19,6 +19,16 @@ const (
 	sessionCacheSize = 10_000
 )
 
+// Who can sign in as somebody has these limits, so that neither rows nor mails grow without end. Several new browsers
+// in an hour are told: one that is not theirs is to be seen among those of a person who sets theirs up.
+const (
+	maxSignIns        = 30 // in a throttleWindow: with a known browser, or with all others
+	maxSessions       = 50
+	maxDevices        = 20
+	newDeviceMails    = 3
+	newDeviceMailsPer = time.Hour
+)
+
 // SessionStore keeps the sessions of all audiences. A cache saves the reads of a page and its images.
 type SessionStore struct {
 	config Config
@@ -32,10 +42,14 @@ func NewSessionStore(c Config) *SessionStore {
 
 // StartSession signs somebody in who has proved who they are, and records it in the same transaction. The session has
 // a fresh id and secret, whatever the browser sent before, so that nobody can plant a session that a victim then signs
-// in to. The token goes into the cookie and is not kept. Who may not sign in any more gets WrongSignIn.
+// in to. The token goes into the cookie and is not kept. Who may not sign in any more gets WrongSignIn, who does it too
+// often TooManyLogins. Beyond maxSessions the one ends that was used least lately.
 func (s *SessionStore) StartSession(
 	ctx context.Context, audience access.Audience, userID string, from access.Origin,
 ) (session *access.Session, token string, err error) {
+	if err := s.countSignIn(ctx, audience, userID, from); err != nil {
+		return nil, "", err
+	}
 	now := s.config.now()
 	session = &access.Session{
 		ID: uuid7.New(), Audience: audience, UserID: userID, IP: from.IP, UserAgent: from.Agent(), CreatedAt: now,
@@ -44,6 +58,7 @@ func (s *SessionStore) StartSession(
 	session = session.Seen(now)
 	token = access.NewSessionToken()
 	hash, _ := access.HashSessionToken(token)
+	var ended int64
 	err = s.config.Store.Update(ctx, func(tx *store.Tx) error {
 		who, err := tx.Person(ctx, audience, userID)
 		if errors.Is(err, store.ErrNotFound) || err == nil && !who.Active {
@@ -55,7 +70,10 @@ func (s *SessionStore) StartSession(
 		if err := tx.InsertSession(session, hash); err != nil {
 			return err
 		}
-		if err := s.seeDevice(ctx, tx, who, from); err != nil {
+		if ended, err = tx.KeepSessions(audience, userID, maxSessions); err != nil {
+			return err
+		}
+		if err := s.seeDevice(tx, who, from); err != nil {
 			return err
 		}
 		var details map[string]any
@@ -64,16 +82,39 @@ func (s *SessionStore) StartSession(
 		}
 		return s.config.record(tx, who, from, signedIn, details)
 	})
-	return session, token, s.config.afterMail(err)
+	if ended > 0 {
+		s.ForgetSessions()
+	}
+	return session, token, s.config.Host.AfterMail(err)
+}
+
+// countSignIn counts a sign-in, which has succeeded.
+func (s *SessionStore) countSignIn(ctx context.Context, a access.Audience, userID string, from access.Origin) error {
+	t := s.throttle(a)
+	known, err := t.knows(ctx, from, userID)
+	if err != nil {
+		return err
+	}
+	key := t.key("person", userID)
+	if known {
+		key = t.key("device", from.Device, userID)
+	}
+	_, err = t.count(ctx, limited{key, maxSignIns, throttleWindow})
+	return err
+}
+
+// throttle counts what has succeeded.
+func (s *SessionStore) throttle(a access.Audience) *throttle {
+	return &throttle{Config: &s.config, audience: a, purpose: "session"}
 }
 
 // seeDevice notes the browser with which somebody signs in. When they have used others before and not this one, they
 // get a mail: it may be somebody else.
-func (s *SessionStore) seeDevice(ctx context.Context, tx *store.Tx, who *access.Person, from access.Origin) error {
+func (s *SessionStore) seeDevice(tx *store.Tx, who *access.Person, from access.Origin) error {
 	if from.Device == "" {
 		return nil
 	}
-	others, err := tx.CountDevices(ctx, who.Audience, who.ID)
+	others, err := tx.CountDevices(tx.Context(), who.Audience, who.ID)
 	if err != nil {
 		return err
 	}
@@ -81,7 +122,14 @@ func (s *SessionStore) seeDevice(ctx context.Context, tx *store.Tx, who *access.
 	if err != nil || !isNew || others == 0 {
 		return err
 	}
-	return s.config.Notify(tx, who, from, letter.NewDevice, map[string]string{"address": from.IP, "agent": from.Agent()})
+	if err := tx.KeepDevices(who.Audience, who.ID, maxDevices); err != nil {
+		return err
+	}
+	told, err := tx.CountAttempt(s.throttle(who.Audience).key("new-device", who.ID), s.config.now(), newDeviceMailsPer)
+	if err != nil || told.Count > newDeviceMails {
+		return err
+	}
+	return s.config.Notify(tx, who, from, letter.NewDevice, whence(from))
 }
 
 // Session returns the session behind a cookie's token, or access.NoSession, which is the same for malformed, unknown,
@@ -121,7 +169,7 @@ func (s *SessionStore) find(
 	session, ok = s.cache.Get(hash, now)
 	if !ok || session.Audience != audience {
 		if session, err = s.config.Store.SessionByHash(ctx, audience, hash); err != nil {
-			return nil, "", orNotFound(err, access.NoSession)
+			return nil, "", store.NotFoundAs(err, access.NoSession)
 		}
 	}
 	if !session.UsableAt(now) {
@@ -140,7 +188,7 @@ func (s *SessionStore) Sessions(
 
 // EndSession signs out. A session that is gone already is no error.
 func (s *SessionStore) EndSession(ctx context.Context, session *access.Session, from access.Origin) error {
-	return orNotFound(s.endSession(ctx, session.Audience, session.UserID, session.ID, from, signedOut), nil)
+	return store.IgnoreNotFound(s.endSession(ctx, session.Audience, session.UserID, session.ID, from, signedOut))
 }
 
 // SessionNotFound is the refusal to revoke a session that the person does not have.
@@ -150,7 +198,7 @@ var SessionNotFound = fault.Missing("session")
 func (s *SessionStore) RevokeSession(
 	ctx context.Context, audience access.Audience, userID, id string, from access.Origin,
 ) error {
-	return orNotFound(s.endSession(ctx, audience, userID, id, from, sessionsEnded), SessionNotFound)
+	return store.NotFoundAs(s.endSession(ctx, audience, userID, id, from, sessionsEnded), SessionNotFound)
 }
 
 func (s *SessionStore) endSession(
@@ -158,7 +206,7 @@ func (s *SessionStore) endSession(
 ) error {
 	err := s.config.Store.Update(ctx, func(tx *store.Tx) error {
 		return errors.Join(tx.DeleteSession(audience, userID, id),
-			s.recordSessions(ctx, tx, audience, userID, from, e, 1))
+			s.recordSessions(tx, audience, userID, from, e, 1))
 	})
 	s.ForgetSessions()
 	return err
@@ -166,11 +214,11 @@ func (s *SessionStore) endSession(
 
 // recordSessions writes down that sessions of somebody were ended; who has left may have had some.
 func (s *SessionStore) recordSessions(
-	ctx context.Context, tx *store.Tx, a access.Audience, userID string, from access.Origin, e event, n int64,
+	tx *store.Tx, a access.Audience, userID string, from access.Origin, e event, n int64,
 ) error {
-	who, err := tx.Person(ctx, a, userID)
+	who, err := tx.Person(tx.Context(), a, userID)
 	if err != nil {
-		return orNotFound(err, nil)
+		return store.IgnoreNotFound(err)
 	}
 	return s.config.record(tx, who, from, e, map[string]any{"sessions": n})
 }
@@ -184,7 +232,7 @@ func (s *SessionStore) RevokeSessions(
 		if err != nil {
 			return err
 		}
-		return s.recordSessions(ctx, tx, audience, userID, from, sessionsEnded, n)
+		return s.recordSessions(tx, audience, userID, from, sessionsEnded, n)
 	})
 	s.ForgetSessions()
 	return err

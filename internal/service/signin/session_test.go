@@ -2,16 +2,20 @@ package signin_test
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/service/signin"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/rawsql"
+	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 )
 
@@ -25,8 +29,10 @@ type signIns struct {
 func eachSignIns(t *testing.T, f func(t *testing.T, s *signIns)) {
 	storetest.Each(t, func(t *testing.T, st *store.Store) {
 		s := &signIns{Store: st, clock: time.Date(2025, 3, 1, 9, 0, 0, 0, time.UTC)}
+		box, err := secret.New(shop.SecretKey)
+		must.NoError(t, err)
 		s.Service = service.New(service.Config{
-			Store: st, Now: func() time.Time { return s.clock }, Log: slog.New(slog.DiscardHandler),
+			Store: st, Secrets: box, Now: func() time.Time { return s.clock }, Log: slog.New(slog.DiscardHandler),
 		})
 		account := &access.Account{ID: uuid7.New(), Name: "Acme", Locale: "en", CreatedAt: s.clock}
 		must.NoError(t, st.Update(t.Context(), func(tx *store.Tx) error {
@@ -230,5 +236,71 @@ func TestRevokedElsewhere(t *testing.T) {
 			}
 		}
 		t.Error("a session revoked by another node is still accepted after a second")
+	})
+}
+
+// TestSignInLimits checks that whoever can sign in as somebody cannot do so without end: not in a while, and not with
+// ever more sessions, browsers and mails.
+func TestSignInLimits(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.reconfigure(t, shop.WithMail)
+		w.Clock.Advance(throttleWindow) // the session that there is began before
+		signIn := func(device string) (string, error) {
+			w.Clock.Advance(time.Second)
+			from := origin
+			from.Device = device
+			_, token, err := w.Service.StartSession(t.Context(), w.audience, w.who.ID, from)
+			return token, err
+		}
+		signedIn := func(device string) string {
+			t.Helper()
+			token, err := signIn(device)
+			must.NoError(t, err)
+			return token
+		}
+		usable := func(token string) bool {
+			_, err := w.Service.Session(t.Context(), w.audience, token)
+			if err != nil && !errors.Is(err, access.NoSession) {
+				t.Error(err)
+			}
+			return err == nil
+		}
+
+		first, second := signedIn("mine"), signedIn("mine") // the first of these is a new browser
+		for range 29 {
+			signedIn("")
+		}
+		if _, err := signIn(""); !errors.Is(err, signin.TooManyLogins) {
+			t.Errorf("the 31st sign-in: %v", err)
+		}
+		signedIn("mine") // strangers lock no known browser out
+		w.Clock.Advance(throttleWindow)
+		if !usable(first) { // which is a use of it
+			t.Error("a session has ended too early")
+		}
+		for range 30 {
+			signedIn("")
+		}
+		sessions, err := w.Service.Sessions(t.Context(), w.audience, w.who.ID)
+		must.NoError(t, err)
+		if len(sessions) != 50 || !usable(first) || usable(second) {
+			t.Errorf("%d sessions; used lately %t, used long ago %t", len(sessions), usable(first), usable(second))
+		}
+
+		w.Clock.Advance(throttleWindow)
+		w.WantMails(t)
+		for i := range 25 {
+			signedIn(fmt.Sprint("browser ", i))
+		}
+		told := "new-device " + w.who.Email
+		w.WantMails(t, told, told, told)
+		if n := len(rawsql.Rows(t, w.Target, "SELECT device_hash FROM sign_in_devices")); n != 20 {
+			t.Errorf("%d browsers are known, want 20", n)
+		}
+		w.Clock.Advance(time.Hour)
+		signedIn("browser 24")
+		w.WantMails(t)
+		signedIn("mine") // it was used before all others
+		w.WantMails(t, told)
 	})
 }

@@ -62,16 +62,8 @@ type Host interface {
 	// PostLetter queues a letter. link is the one inside the letter, or nil.
 	PostLetter(tx *store.Tx, accountID, to string, l letter.Letter, link *access.Link) error
 
-	// WakeMail wakes the sender after a transaction that may have queued mail.
-	WakeMail()
-}
-
-// orNotFound turns a row that does not exist into the refusal that the caller is told.
-func orNotFound(err, refusal error) error {
-	if errors.Is(err, store.ErrNotFound) {
-		return refusal
-	}
-	return err
+	// AfterMail wakes the sender unless the transaction that may have queued mail has failed with err, which it returns.
+	AfterMail(err error) error
 }
 
 // keyedHash is a hash of a text that a copy of the database does not help to guess.
@@ -81,8 +73,8 @@ func (c *Config) keyedHash(purpose, text string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// now is the current time as the database keeps it, so that what is answered and what is read back are equal.
-func (c *Config) now() time.Time { return c.Now().UTC().Truncate(time.Microsecond) }
+// now is the current time as the database keeps it.
+func (c *Config) now() time.Time { return store.RoundTime(c.Now()) }
 
 // SignIn signs the people of one audience in and keeps what they sign in with.
 type SignIn struct {
@@ -258,12 +250,12 @@ func (c *Config) record(tx *store.Tx, who *access.Person, from access.Origin, e 
 	case who.Audience == access.Portal && e.user != "":
 		return tx.AppendEvent(&audit.Event{
 			AccountID: who.AccountID, UserID: who.ID, At: c.now(), Code: e.user, Actor: audit.By(who.Actor(from)),
-			Target: audit.Target{Type: audit.OnUser, ID: who.ID}, Metadata: details,
+			Target: audit.Target{Type: audit.TargetUser, ID: who.ID}, Metadata: details,
 		})
 	case who.Audience == access.Desk && e.staff != "":
 		return tx.AppendStaffAction(&audit.Action{
 			At: c.now(), Code: e.staff, StaffID: who.ID, StaffName: who.Name, IP: from.IP, UserAgent: from.Agent(),
-			Target: audit.ActionTarget{Type: audit.OfStaff, ID: who.ID, Name: who.Email}, Details: details,
+			Target: audit.ActionTarget{Type: audit.ActionTargetStaff, ID: who.ID, Name: who.Email}, Details: details,
 		})
 	}
 	return nil
@@ -306,14 +298,6 @@ func (c *Config) localeOf(tx *store.Tx, who *access.Person, from access.Origin) 
 	return account.Locale, nil
 }
 
-// afterMail wakes the sender unless the transaction that may have queued mail has failed with err, which it returns.
-func (c *Config) afterMail(err error) error {
-	if err == nil {
-		c.Host.WakeMail()
-	}
-	return err
-}
-
 // change makes a change of how a person signs in and ends all their sessions but one.
 func (g *SignIn) change(ctx context.Context, who *access.Person, sessionID string, f func(*store.Tx) error) error {
 	err := g.Store.Update(ctx, func(tx *store.Tx) error {
@@ -324,7 +308,7 @@ func (g *SignIn) change(ctx context.Context, who *access.Person, sessionID strin
 		return err
 	})
 	g.ForgetSessions()
-	return g.afterMail(err)
+	return g.Host.AfterMail(err)
 }
 
 const idLength = 36

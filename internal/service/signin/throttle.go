@@ -21,15 +21,18 @@ import (
 type limits struct{ pair, origin, name, device, person int }
 
 // Links to choose a new password are limited more strictly: nobody's mailbox is to be filled by others. So are
-// invitations, but an owner may invite a whole team.
+// those that owners have mailed, but they may invite a whole team.
 var (
 	signInLimits = limits{pair: 10, origin: 100, name: 100, device: 10}
 	resetLimits  = limits{pair: 5, origin: 30, name: 10, person: 5}
 	inviteLimits = limits{pair: 5, origin: 100, name: 10, person: 50}
 )
 
-// throttleWindow is the length of a window.
-const throttleWindow = 15 * time.Minute
+// throttleWindow is the length of a window, unless it is said to be another; none is longer than longestWindow.
+const (
+	throttleWindow = 15 * time.Minute
+	longestWindow  = 24 * time.Hour
+)
 
 // TooManyLogins is the refusal of an attempt before it is looked at; it tells when to try again.
 var TooManyLogins = fault.New(fault.RateLimited, fault.CodeRateLimited,
@@ -52,33 +55,45 @@ type attempt struct {
 	shared bool      // counted outside the database
 }
 
-// limited is what an attempt counts for, and how many are allowed.
+// limited is what an attempt counts for, and how many are allowed in a window.
 type limited struct {
-	key   string
-	limit int
+	key    string
+	limit  int
+	window time.Duration
 }
 
 // begin counts an attempt in the name of somebody, by whatever name the visitor gave, for names that exist and names
 // that do not alike. userID is who it is, if that is known. It returns TooManyLogins when one of the limits is reached.
 func (t *throttle) begin(ctx context.Context, from access.Origin, name, userID string) (*attempt, error) {
-	known := false
-	if userID != "" && from.Device != "" {
-		var err error
-		if known, err = t.Store.KnowsDevice(ctx, t.audience, userID, from.Device); err != nil {
-			return nil, err
-		}
+	known, err := t.knows(ctx, from, userID)
+	if err != nil {
+		return nil, err
 	}
 	if known {
-		return t.count(ctx, limited{t.key("device", from.Device, strings.ToLower(name)), t.limits.device})
+		return t.count(ctx, t.ofDevice(from, name))
 	}
 	return t.count(ctx, t.ofStranger(from, name)...)
+}
+
+// knows reports whether somebody has signed in with a browser before.
+func (t *throttle) knows(ctx context.Context, from access.Origin, userID string) (bool, error) {
+	if userID == "" || from.Device == "" {
+		return false, nil
+	}
+	return t.Store.KnowsDevice(ctx, t.audience, userID, from.Device)
 }
 
 // beginMail counts a mail that a person has sent to an address of their choice: as that of any stranger, however well
 // their browser is known, and as theirs. It returns TooManyLogins when one of the limits is reached.
 func (t *throttle) beginMail(ctx context.Context, from access.Origin, address, userID string) error {
-	_, err := t.count(ctx, append(t.ofStranger(from, address), limited{t.key("person", userID), t.limits.person})...)
+	person := limited{t.key("person", userID), t.limits.person, throttleWindow}
+	_, err := t.count(ctx, append(t.ofStranger(from, address), person)...)
 	return err
+}
+
+// ofDevice is what an attempt from a known browser counts for.
+func (t *throttle) ofDevice(from access.Origin, name string) limited {
+	return limited{t.key("device", from.Device, strings.ToLower(name)), t.limits.device, throttleWindow}
 }
 
 // ofStranger is what an attempt from a browser counts for that is not known.
@@ -86,9 +101,9 @@ func (t *throttle) ofStranger(from access.Origin, name string) []limited {
 	name = strings.ToLower(name)
 	origin := ratelimit.OriginOf(from.IP)
 	return []limited{
-		{t.key("pair", origin, name), t.limits.pair},
-		{t.key("origin", origin), t.limits.origin},
-		{t.key("name", name), t.limits.name},
+		{t.key("pair", origin, name), t.limits.pair, throttleWindow},
+		{t.key("origin", origin), t.limits.origin, throttleWindow},
+		{t.key("name", name), t.limits.name, throttleWindow},
 	}
 }
 
@@ -103,11 +118,20 @@ func (t *throttle) count(ctx context.Context, keys ...limited) (*attempt, error)
 	return a, a.countStored(ctx)
 }
 
+// within counts something, and reports whether that was within its limit.
+func (t *throttle) within(ctx context.Context, what limited) (bool, error) {
+	_, err := t.count(ctx, what)
+	if errors.Is(err, TooManyLogins) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // countShared counts the attempt outside the database.
 func (a *attempt) countShared(ctx context.Context) error {
 	windows := make([]ratelimit.Counter, len(a.keys))
 	for i, k := range a.keys {
-		windows[i] = ratelimit.Counter{Key: sharedKey(k), Limit: k.limit, Length: throttleWindow}
+		windows[i] = ratelimit.Counter{Key: sharedKey(k), Limit: k.limit, Length: k.window}
 	}
 	wait, full, err := a.Shared.Count(ctx, windows...)
 	if full {
@@ -122,9 +146,8 @@ func sharedKey(k limited) string { return "sign-in:" + k.key }
 // countStored counts the attempt in the database.
 func (a *attempt) countStored(ctx context.Context) error {
 	now := a.now()
-	since := now.Add(-throttleWindow)
 	for _, k := range a.keys { // without a lock first: who is over the limit cannot make the database work
-		seen, err := a.Store.SignInAttempts(ctx, k.key, now, since)
+		seen, err := a.Store.SignInAttempts(ctx, k.key, now, k.window)
 		if err != nil {
 			return err
 		}
@@ -134,7 +157,7 @@ func (a *attempt) countStored(ctx context.Context) error {
 	}
 	return a.Store.Update(ctx, func(tx *store.Tx) error {
 		for _, k := range sorted(a.keys) {
-			seen, err := tx.CountAttempt(k.key, now, since)
+			seen, err := tx.CountAttempt(k.key, now, k.window)
 			if err != nil {
 				return err
 			}
@@ -147,7 +170,7 @@ func (a *attempt) countStored(ctx context.Context) error {
 }
 
 func tooMany(seen store.SignInWindow, now time.Time) error {
-	return TooManyLogins.After(max(time.Second, seen.Started.Add(throttleWindow).Sub(now)))
+	return TooManyLogins.After(max(time.Second, seen.Ends.Sub(now)))
 }
 
 // succeeded gives the attempt back and forgets the failures of this name at this address.
@@ -191,15 +214,15 @@ func (t *throttle) key(parts ...string) string {
 	return t.keyedHash("sign-in attempts", text)
 }
 
-// DeleteOldSignInAttempts removes up to limit windows of attempts that are over, and returns how many. One that begins
-// farther ahead than clocks differ is that of a clock which was set back.
+// DeleteOldSignInAttempts removes up to limit windows of attempts that are over, and returns how many. One that ends
+// farther ahead than any does is that of a clock which was set back.
 func (s *SessionStore) DeleteOldSignInAttempts(ctx context.Context, limit int) (int, error) {
 	now := s.config.now()
-	n, err := s.config.Store.DeleteAged(ctx, store.OldSignInAttempts, now.Add(-throttleWindow), limit)
+	n, err := s.config.Store.DeleteAged(ctx, store.OldSignInAttempts, now, limit)
 	if err != nil || n == limit {
 		return n, err
 	}
-	ahead, err := s.config.Store.DeleteAged(ctx, store.LaterAttempts, now.Add(throttleWindow), limit-n)
+	ahead, err := s.config.Store.DeleteAged(ctx, store.LaterAttempts, now.Add(longestWindow+throttleWindow), limit-n)
 	return n + ahead, err
 }
 

@@ -124,8 +124,8 @@ func TestThrottle(t *testing.T) {
 			w.Clock.Advance(-ahead)
 			must.NoError(t, try(same(0)))
 			future := func() int {
-				return len(rawsql.Rows(t, w.Target, fmt.Sprintf("SELECT key FROM sign_in_attempts WHERE started_at > %d",
-					w.Clock.Now().UnixMicro())))
+				return len(rawsql.Rows(t, w.Target, fmt.Sprintf("SELECT key FROM sign_in_attempts WHERE ends_at > %d",
+					w.Clock.Now().Add(throttleWindow).UnixMicro())))
 			}
 			if future() == 0 {
 				t.Error("no windows of the future")

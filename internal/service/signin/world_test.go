@@ -138,7 +138,7 @@ func (w *world) enrol(t *testing.T) (secret string, recovery []string) {
 	t.Helper()
 	e, err := w.BeginSecondFactor(w.who)
 	must.NoError(t, err)
-	recovery, err = w.ConfirmSecondFactor(t.Context(), w.who, e, with(password), w.code(t, e.Secret), w.session.ID, origin)
+	recovery, err = w.ConfirmSecondFactor(t.Context(), w.who, e, with(password), w.code(t, e.Secret), w.here())
 	must.NoError(t, err)
 	return e.Secret, recovery
 }
@@ -147,9 +147,12 @@ func (w *world) enrol(t *testing.T) (secret string, recovery []string) {
 func with(password string) signin.Proof { return signin.Proof{Password: password} }
 
 // here is the origin of requests in the person's session.
-func (w *world) here() access.Origin {
+func (w *world) here() access.Origin { return in(w.session) }
+
+// in is the origin of requests in a session.
+func in(session *access.Session) access.Origin {
 	from := origin
-	from.Session = w.session
+	from.Session = session
 	return from
 }
 

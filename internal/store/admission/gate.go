@@ -14,7 +14,7 @@ const (
 	// maxRunning is how many transactions of requests run, or wait for a connection or a group, at the same time.
 	maxRunning = 128
 
-	// maxWait is how long a request may wait for its turn, as things go when it comes. What would wait longer is refused
+	// maxWait is how long a request may wait for its turn, at the rate when it comes. What would wait longer is refused
 	// at once.
 	maxWait = 500 * time.Millisecond
 
@@ -24,7 +24,7 @@ const (
 )
 
 // ErrOverloaded refuses a transaction.
-var ErrOverloaded = errors.New("more transactions wait than the database can take within a second")
+var ErrOverloaded = errors.New("more transactions wait than the database can take within half a second")
 
 // Gate lets some transactions run and some more wait, as many as get their turn in time, and refuses the others.
 type Gate struct {
@@ -121,12 +121,12 @@ func (g *Gate) end(e *list.Element, granted bool) {
 	close(t.done)
 }
 
-// room is how many may wait: as many as get their turn in time, as things go.
+// room is how many may wait: as many as get their turn in time at the present rate.
 func (g *Gate) room() int {
 	return int(int64(g.limit) * int64(g.wait) / int64(max(g.mean, time.Millisecond)))
 }
 
-// Load tells how many transactions of requests run and wait, and how many were refused since the start.
+// Load returns how many transactions of requests run and wait, and how many were refused since the start.
 func (g *Gate) Load() (running, waiting int, refused int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

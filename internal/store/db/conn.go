@@ -20,7 +20,7 @@ type conn interface {
 	records(ctx context.Context, q string, args []any, r *Record, each func() error) error
 
 	// batch runs statements one after the other, as far as the first that fails. PostgreSQL gets them all at once, and
-	// with commit the end of the transaction, too: then nothing may follow.
+	// with commit the end of the transaction, too, where nobody looks at their results. Nothing may follow a commit.
 	batch(ctx context.Context, commands []Command, commit bool) error
 }
 

@@ -1,5 +1,5 @@
 // Package db runs statements and transactions on SQLite and PostgreSQL: connections, groups of transactions that are
-// committed together, reads that go together, a replica, announcements. It knows no table.
+// committed together, reads that share a transaction or a round trip, a replica, announcements. It knows no table.
 package db
 
 import (
@@ -30,16 +30,16 @@ var ErrExists = errors.New("already exists")
 type DB struct {
 	Queries
 	*admission.Gate
-	Channels []string // of the announcements that Listen hears
+	Channels []string // of the announcements that Listen receives
 
-	sql     *sql.DB
-	readers *readers // nil on PostgreSQL
-	writer  *writer  // nil on PostgreSQL, which takes any number of writers itself
-	groups  groups   // of PostgreSQL
-	config  *pgx.ConnConfig
-	path    string // of SQLite
-	replica *replica
-	ears    ears
+	sql       *sql.DB
+	readers   *readers // nil on PostgreSQL
+	writer    *writer  // nil on PostgreSQL, which takes any number of writers itself
+	groups    groups   // of PostgreSQL
+	config    *pgx.ConnConfig
+	path      string // of SQLite
+	replica   *replica
+	listeners listenerHub
 }
 
 // IsPostgres reports whether the target names a PostgreSQL database. Any other one is the path of a SQLite file.
@@ -130,19 +130,20 @@ func (d *DB) CheckFiles() error {
 }
 
 // Update runs f in one transaction that is on disk when Update returns nil. f may run more than once. Canceling ctx
-// does not undo a transaction that has begun.
+// does not undo a transaction that has begun. The deadline of ctx ends the wait for it: of one that has begun by then
+// nobody knows whether it is done.
 func (d *DB) Update(ctx context.Context, f func(*Tx) error) error {
 	return d.run(ctx, "", newJob(f, nil))
 }
 
-// UpdateTogether is Update for what changes the same row, which row names: all of it that arrives while one transaction
-// is running becomes the next one. ctx ends the wait for it.
-func (d *DB) UpdateTogether(ctx context.Context, row string, f func(*Tx) error) error {
+// UpdateGrouped is Update for work that changes a row which others change as well: all work with the same row name that
+// arrives while a transaction of it runs becomes the next transaction. ctx ends the wait for it.
+func (d *DB) UpdateGrouped(ctx context.Context, row string, f func(*Tx) error) error {
 	return d.run(ctx, row, newJob(f, nil))
 }
 
-// UpdateMember is UpdateTogether for what can be done in one go with others of its kind.
-func (d *DB) UpdateMember(ctx context.Context, row string, m Member) error {
+// UpdateMerged is UpdateGrouped for work that one set of statements does for the whole group.
+func (d *DB) UpdateMerged(ctx context.Context, row string, m Mergeable) error {
 	return d.run(ctx, row, newJob(nil, m))
 }
 
@@ -161,9 +162,9 @@ func (d *DB) run(ctx context.Context, row string, j *job) (err error) {
 	defer d.Leave(began)
 	switch {
 	case d.writer != nil:
-		err = DiskFull(d.path, d.writer.run(j, !began.IsZero()))
+		err = DiskFull(d.path, d.writer.run(ctx, j, !began.IsZero()))
 	case row == "":
-		err = d.updatePostgres(context.WithoutCancel(ctx), j)
+		err = d.updatePostgres(ctx, j)
 	default:
 		err = d.groups.run(ctx, row, j, d.commitPostgres)
 	}

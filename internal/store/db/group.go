@@ -7,25 +7,25 @@ import (
 	"sync"
 )
 
-// Member is work of which a group can be done in one go.
-type Member interface {
+// Mergeable is work that one set of statements can do for a whole group.
+type Mergeable interface {
 	// Run does the work alone.
 	Run(tx *Tx) error
 
 	// RunGroup does the work of a group, to which it belongs. Nothing else runs in a transaction that ends with it: its
 	// last batch may commit it. An error undoes the whole group.
-	RunGroup(tx *Tx, group []Member, ends bool) error
+	RunGroup(tx *Tx, group []Mergeable, ends bool) error
 
-	// Refusal returns why RunGroup has left this member out; nil: it has not.
+	// Refusal returns why RunGroup has left this one out; nil: it has not.
 	Refusal() error
 }
 
 // job is work that waits to become part of a transaction.
 type job struct {
-	run    func(*Tx) error
-	member Member // what is to be done instead of run
-	result chan error
-	err    error
+	run       func(*Tx) error
+	mergeable Mergeable // where set, it is done instead of run
+	result    chan error
+	err       error
 
 	turn    sync.Mutex // held while the work runs: it writes to what belongs to whoever asked for it
 	givenUp bool       // by whoever asked for it; under turn
@@ -57,9 +57,9 @@ func (j *job) giveUp() {
 	j.givenUp = true
 }
 
-// newJob returns a job that runs f, or the member instead.
-func newJob(f func(*Tx) error, m Member) *job {
-	return &job{run: f, member: m, result: make(chan error, 1)}
+// newJob returns a job that runs f, or else the mergeable work.
+func newJob(f func(*Tx) error, m Mergeable) *job {
+	return &job{run: f, mergeable: m, result: make(chan error, 1)}
 }
 
 // do does the job alone. A panic becomes an error.
@@ -69,60 +69,63 @@ func (j *job) do(tx *Tx) (err error) {
 	}
 	defer j.turn.Unlock()
 	defer tx.recovered(&err)
-	if j.member != nil {
-		return j.member.Run(tx)
+	if j.mergeable != nil {
+		return j.mergeable.Run(tx)
 	}
 	return j.run(tx)
 }
 
-// runMembers does the work of all members of a group in one go.
-func runMembers(tx *Tx, group []*job) (err error) {
+// runMergeable does the mergeable work of a group with one set of statements.
+func runMergeable(tx *Tx, group []*job) (err error) {
 	var began []*job
-	var members []Member
+	var merged []Mergeable
 	for _, j := range group {
-		if j.member == nil {
+		if j.mergeable == nil {
 			continue
 		}
 		if j.err = j.begin(); j.err == nil {
 			defer j.turn.Unlock()
-			began, members = append(began, j), append(members, j.member)
+			began, merged = append(began, j), append(merged, j.mergeable)
 		}
 	}
-	if len(members) == 0 {
+	if len(merged) == 0 {
 		return nil
 	}
 	defer tx.recovered(&err)
-	if err := members[0].RunGroup(tx, members, len(members) == len(group)); err != nil {
+	if err := merged[0].RunGroup(tx, merged, len(merged) == len(group)); err != nil {
 		return err
 	}
 	for _, j := range began {
-		j.err = j.member.Refusal()
+		j.err = j.mergeable.Refusal()
 	}
 	return nil
 }
 
-// runTogether runs all jobs of a group in one transaction, without savepoints. It returns an error when the transaction
-// is to be rolled back: when a job has failed that had written something. Then nothing of the group is done, and each
-// job has to run apart from the others.
-func runTogether(tx *Tx, group []*job) error {
-	if err := runMembers(tx, group); err != nil {
+// runWithoutSavepoints runs the jobs of a group in one transaction. It returns an error when the transaction is to be
+// rolled back: when a job has failed that had written something, or SQLite has rolled back by itself. Then nothing of
+// the group is done, and each job has to run in a savepoint or a transaction of its own.
+func runWithoutSavepoints(tx *Tx, group []*job) error {
+	if err := runMergeable(tx, group); err != nil {
 		return err
 	}
 	for _, j := range group {
-		if j.member != nil {
+		if j.mergeable != nil {
 			continue
 		}
 		tx.wrote = false
 		if j.err = j.do(tx); j.err != nil && tx.wrote {
 			return j.err
 		}
+		if err := tx.rolledBack(); err != nil { // by a read, or by what the job has not told of
+			return err
+		}
 	}
 	return nil
 }
 
-// runApart runs the jobs of a group in one transaction, each in its own SAVEPOINT: one that fails is rolled back alone.
-// It returns an error only when the transaction itself has failed, and with it all of them.
-func runApart(tx *Tx, group []*job) error {
+// runWithSavepoints runs the jobs of a group in one transaction, each in its own SAVEPOINT: one that fails is rolled
+// back alone. It returns an error only when the transaction itself has failed, and with it all of them.
+func runWithSavepoints(tx *Tx, group []*job) error {
 	for _, j := range group {
 		if err := tx.control("SAVEPOINT use_case"); err != nil {
 			return err

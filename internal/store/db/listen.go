@@ -9,47 +9,47 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// heardQueue is how many announcements wait for a listener. What is more is not heard: polling makes up for it.
-const heardQueue = 1024
+// listenerQueue is how many announcements wait for a listener. Further ones are dropped: polling makes up for it.
+const listenerQueue = 1024
 
-// ears is the one connection of a node that listens for announcements, for all who want to hear some. It is there while
-// somebody listens; when it breaks, all of them are told, and the first to listen again opens another.
-type ears struct {
+// listenerHub is the one connection of a node that receives announcements, for all its listeners. It is open while
+// there is a listener; when it breaks, Listen returns to all of them, and the first to listen again opens another.
+type listenerHub struct {
 	mu        sync.Mutex
 	listeners map[*listener]bool
-	hears     bool // it is connected
+	connected bool
 	close     context.CancelFunc
 }
 
 type listener struct {
-	channel string
-	heard   chan string
-	ended   chan error
+	channel  string
+	messages chan string
+	ended    chan error
 }
 
-// Listen calls heard for each message on a channel, and once with none when it begins to listen. It returns when ctx
+// Listen calls receive for each message on a channel, and once with none when it begins to listen. It returns when ctx
 // ends or the connection breaks, never nil.
-func (d *DB) Listen(ctx context.Context, channel string, heard func(message string)) error {
+func (d *DB) Listen(ctx context.Context, channel string, receive func(message string)) error {
 	if !d.Shared() {
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	l := &listener{channel: channel, heard: make(chan string, heardQueue), ended: make(chan error, 1)}
-	d.ears.join(l, d.hear)
-	defer d.ears.leave(l)
+	l := &listener{channel: channel, messages: make(chan string, listenerQueue), ended: make(chan error, 1)}
+	d.listeners.join(l, d.receiveAnnouncements)
+	defer d.listeners.leave(l)
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case err := <-l.ended:
 			return err
-		case message := <-l.heard:
-			heard(message)
+		case message := <-l.messages:
+			receive(message)
 		}
 	}
 }
 
-// Announce tells a message to all who listen on a channel, on any node. On SQLite there is nobody to tell.
+// Announce sends a message to the listeners of a channel on every node. On SQLite there are none.
 func (d *DB) Announce(ctx context.Context, channel, message string) error {
 	if !d.Shared() {
 		return nil
@@ -60,64 +60,64 @@ func (d *DB) Announce(ctx context.Context, channel, message string) error {
 	return Classify(err)
 }
 
-func (e *ears) join(l *listener, hear func(context.Context) error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.listeners == nil {
-		e.listeners = make(map[*listener]bool)
+func (h *listenerHub) join(l *listener, receive func(context.Context) error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.listeners == nil {
+		h.listeners = make(map[*listener]bool)
 	}
-	e.listeners[l] = true
-	if e.hears {
-		l.heard <- ""
+	h.listeners[l] = true
+	if h.connected {
+		l.messages <- ""
 	}
-	if e.close != nil {
+	if h.close != nil {
 		return
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	e.close = stop
+	h.close = stop
 	go func() {
 		defer stop()
-		err := hear(ctx)
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		for l := range e.listeners {
+		err := receive(ctx)
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		for l := range h.listeners {
 			l.ended <- err
 		}
-		e.listeners, e.close, e.hears = nil, nil, false
+		h.listeners, h.close, h.connected = nil, nil, false
 	}()
 }
 
 // leave closes the connection when nobody listens any more.
-func (e *ears) leave(l *listener) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if !e.listeners[l] {
+func (h *listenerHub) leave(l *listener) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.listeners[l] {
 		return
 	}
-	delete(e.listeners, l)
-	if len(e.listeners) == 0 && e.close != nil {
-		e.close()
+	delete(h.listeners, l)
+	if len(h.listeners) == 0 && h.close != nil {
+		h.close()
 	}
 }
 
-// tell gives a message to who listens to the channel; the empty channel is all.
-func (e *ears) tell(channel, message string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.hears = true
-	for l := range e.listeners {
+// dispatch gives a message to the listeners of a channel, or, where it is empty, of all channels.
+func (h *listenerHub) dispatch(channel, message string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.connected = true
+	for l := range h.listeners {
 		if channel != "" && channel != l.channel {
 			continue
 		}
 		select {
-		case l.heard <- message:
+		case l.messages <- message:
 		default:
 		}
 	}
 }
 
-// hear listens to all channels until ctx ends or the connection breaks.
-func (d *DB) hear(ctx context.Context) error {
+// receiveAnnouncements listens to all channels until ctx ends or the connection breaks.
+func (d *DB) receiveAnnouncements(ctx context.Context) error {
 	c, err := pgx.ConnectConfig(ctx, d.config)
 	if err != nil {
 		return errors.New("connect to PostgreSQL to listen for announcements") // the cause may hold the password
@@ -134,14 +134,14 @@ func (d *DB) hear(ctx context.Context) error {
 			return Classify(err)
 		}
 	}
-	d.ears.tell("", "")
+	d.listeners.dispatch("", "")
 	for {
 		channel, message, err := nextNotification(ctx, c)
 		if err != nil {
 			return Classify(err)
 		}
 		if message != "" {
-			d.ears.tell(channel, message)
+			d.listeners.dispatch(channel, message)
 		}
 	}
 }

@@ -20,7 +20,7 @@ import (
 
 // How long each side waits for the other. A node that is stopped, or cut off from the network, holds its locks until
 // PostgreSQL gives up on it: in the middle of a transaction after sessionParameters' two seconds. A connection that
-// dies without a word is noticed by the deadline of what is asked next, or when it is checked before its next use.
+// breaks silently is noticed by the deadline of what is asked next, or when it is checked before its next use.
 const (
 	connectTimeout  = 5 * time.Second // the login included
 	checkTimeout    = 2 * time.Second // of a connection that was idle for checkAfter
@@ -81,7 +81,7 @@ func endsConnection(e *pgconn.PgError) bool {
 func OpenPostgres(config *pgx.ConnConfig) *DB {
 	limitSessions(config)
 	pool := openPool(config)
-	n := max(16, 8*runtime.NumCPU())
+	n := max(16, 8*runtime.GOMAXPROCS(0)) // of the quota, where there is one
 	pool.SetMaxOpenConns(n)
 	pool.SetMaxIdleConns(n)
 	return &DB{
@@ -111,12 +111,12 @@ func openPool(config *pgx.ConnConfig) *sql.DB {
 }
 
 // connAge decides which of the pool's connections may be used. Where one does not answer, those that were opened
-// before are not asked anymore: what has swallowed one has usually swallowed all, and each would cost a timeout.
+// before are not asked anymore: what has cut off one has usually cut off all, and each would cost a timeout.
 type connAge struct {
 	lost atomic.Int64 // when one did not answer, as the time since epoch; 0: all have
 }
 
-// epoch is when the program has begun. Times since it are those of a clock that nobody sets.
+// epoch is when the program began. Times since it are those of the monotonic clock.
 var epoch = time.Now()
 
 const (

@@ -12,11 +12,11 @@ import (
 
 // pool is the connections of PostgreSQL, whose driver keeps prepared statements itself.
 type pool struct {
-	db    *sql.DB
-	trips *trips
+	db      *sql.DB
+	batcher *readBatcher
 }
 
-func newPool(db *sql.DB) pool { return pool{db, new(trips)} }
+func newPool(db *sql.DB) pool { return pool{db, new(readBatcher)} }
 
 func (p pool) query(ctx context.Context, q string, args []any) (*sql.Rows, error) {
 	return p.db.QueryContext(ctx, q, args...)
@@ -49,43 +49,43 @@ func (p pool) raw(ctx context.Context, f func(*pgx.Conn) error) error {
 	return errors.Join(c.Raw(func(c any) error { return f(c.(*stdlib.Conn).Conn()) }), c.Close())
 }
 
-// trips are the round trips of short reads. While some are on their way, the reads that come are gathered and sent
-// together: a round trip for many costs both sides much less than one for each.
-type trips struct {
+// readBatcher limits the round trips of short reads. While some are on their way, the reads that come are gathered and
+// sent together: a round trip for many costs both sides much less than one for each.
+type readBatcher struct {
 	readQueue
 	running int // under the lock of the queue
 }
 
 const (
-	maxTrips    = 3  // on their way at the same time
-	maxGathered = 64 // reads of one
+	maxRoundTrips        = 3 // at the same time
+	maxReadsPerRoundTrip = 64
 )
 
 var (
-	errLead  = errors.New("it is this read's turn to go, with all that wait")
-	errAlone = errors.New("the read has to be repeated alone")
+	errYourTurn    = errors.New("it is this read's turn to go, with all that wait")
+	errRepeatAlone = errors.New("the read has to be repeated alone")
 )
 
-// together is records for a short read.
-func (p pool) together(ctx context.Context, q string, args []any, r *Record, each func() error) error {
+// batchedRecords is records for a short read, which may share its round trip with others.
+func (p pool) batchedRecords(ctx context.Context, q string, args []any, r *Record, each func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	own := newRead(ctx, q, args, r, each)
-	err := errLead
-	if !p.trips.begin(own) {
+	err := errYourTurn
+	if !p.batcher.begin(own) {
 		err = <-own.ended
 	}
-	if errors.Is(err, errLead) {
-		defer p.trips.end()
-		if others := p.trips.others(); len(others) > 0 {
+	if errors.Is(err, errYourTurn) {
+		defer p.batcher.end()
+		if others := p.batcher.others(); len(others) > 0 {
 			p.send(ctx, append(others, own))
 			err = <-own.ended
 		} else {
-			err = errAlone
+			err = errRepeatAlone
 		}
 	}
-	if !errors.Is(err, errAlone) {
+	if !errors.Is(err, errRepeatAlone) {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
@@ -111,7 +111,7 @@ func (p pool) send(ctx context.Context, reads []*read) {
 		return results.Close()
 	})
 	for _, w := range reads[n:] {
-		w.ended <- errAlone
+		w.ended <- errRepeatAlone
 	}
 }
 
@@ -131,37 +131,37 @@ func (w *read) receive(results pgx.BatchResults) (err error) {
 		})
 	}
 	if err != nil && !begun {
-		return errAlone
+		return errRepeatAlone
 	}
 	return err
 }
 
 // begin reports whether the read may go at once. Otherwise it waits: for its end, or for its turn.
-func (t *trips) begin(own *read) bool {
-	t.lock.Lock()
-	defer t.lock.Unlock()
-	if t.running < maxTrips {
-		t.running++
+func (b *readBatcher) begin(own *read) bool {
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	if b.running < maxRoundTrips {
+		b.running++
 		return true
 	}
-	t.join(own)
+	b.join(own)
 	return false
 }
 
-// others returns the reads that go with one whose turn it is.
-func (t *trips) others() []*read {
-	t.lock.Lock()
-	defer t.lock.Unlock()
-	return t.take(maxGathered - 1)
+// others returns the reads that share the round trip of one whose turn it is.
+func (b *readBatcher) others() []*read {
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	return b.take(maxReadsPerRoundTrip - 1)
 }
 
 // end gives the turn to the next read that waits.
-func (t *trips) end() {
-	t.lock.Lock()
-	defer t.lock.Unlock()
-	for _, next := range t.take(1) {
-		next.ended <- errLead
+func (b *readBatcher) end() {
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	for _, next := range b.take(1) {
+		next.ended <- errYourTurn
 		return
 	}
-	t.running--
+	b.running--
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/assayhq/assay/internal/testkit/pgtest"
 )
 
-// TestPool_Together checks that reads which come while others are on their way are sent together: each gets its own
+// TestPool_Batched checks that reads which come while others are on their way are sent together: each gets its own
 // result, one that fails fails alone, and one whose request ends meanwhile is not sent.
-func TestPool_Together(t *testing.T) {
+func TestPool_Batched(t *testing.T) {
 	s, err := Open(t.Context(), pgtest.Database(t))
 	if err != nil {
 		t.Fatal(err)
@@ -21,30 +21,30 @@ func TestPool_Together(t *testing.T) {
 	p := newPool(s.sql)
 	number := func(ctx context.Context, text string, take func(int64)) error {
 		rec := new(Record)
-		return p.together(ctx, text, nil, rec, func() error {
+		return p.batchedRecords(ctx, text, nil, rec, func() error {
 			take(rec.Integer(0))
 			return nil
 		})
 	}
 	awaitWaiting := func(n int) {
 		for waiting := -1; waiting != n; {
-			p.trips.lock.Lock()
-			waiting = len(p.trips.waiting)
-			p.trips.lock.Unlock()
+			p.batcher.lock.Lock()
+			waiting = len(p.batcher.waiting)
+			p.batcher.lock.Unlock()
 		}
 	}
 
-	const waiters = maxGathered + 10
-	held, release := make(chan struct{}, maxTrips), make(chan struct{})
+	const waiters = maxReadsPerRoundTrip + 10
+	held, release := make(chan struct{}, maxRoundTrips), make(chan struct{})
 	var all sync.WaitGroup
-	for range maxTrips {
+	for range maxRoundTrips {
 		all.Go(func() {
 			if err := number(t.Context(), "SELECT 1::bigint", func(int64) { held <- struct{}{}; <-release }); err != nil {
 				t.Error(err)
 			}
 		})
 	}
-	for range maxTrips {
+	for range maxRoundTrips {
 		<-held
 	}
 	gone, cancel := context.WithCancel(t.Context())
@@ -66,7 +66,7 @@ func TestPool_Together(t *testing.T) {
 				}
 			case 2:
 				wantOwnError(t, func(each func() error) error {
-					return p.together(t.Context(), "SELECT 1::bigint", nil, new(Record), each)
+					return p.batchedRecords(t.Context(), "SELECT 1::bigint", nil, new(Record), each)
 				})
 			default:
 				var got int64
@@ -79,7 +79,7 @@ func TestPool_Together(t *testing.T) {
 	awaitWaiting(waiters)
 	close(release)
 	all.Wait()
-	if p.trips.running != 0 || len(p.trips.waiting) != 0 {
-		t.Errorf("%d round trips are on their way, %d reads wait", p.trips.running, len(p.trips.waiting))
+	if p.batcher.running != 0 || len(p.batcher.waiting) != 0 {
+		t.Errorf("%d round trips are on their way, %d reads wait", p.batcher.running, len(p.batcher.waiting))
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -20,7 +22,7 @@ func (d *DB) commitPostgres(group []*job) {
 	if len(group) > 1 {
 		ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
 		defer cancel()
-		err := d.tryPostgres(ctx, func(tx *Tx) error { return runTogether(tx, group) })
+		err := d.tryPostgres(ctx, func(tx *Tx) error { return runWithoutSavepoints(tx, group) })
 		if err == nil || unreachable(err) && !retryable(err) {
 			reply(group, err)
 			return
@@ -31,13 +33,18 @@ func (d *DB) commitPostgres(group []*job) {
 	}
 }
 
-// updatePostgres runs a job in a transaction of its own, again where it loses against another one.
+// updatePostgres runs a job in a transaction of its own, again where it loses against another one. The transaction ends
+// by the deadline of ctx at the latest, not when ctx is canceled.
 func (d *DB) updatePostgres(ctx context.Context, j *job) error {
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	end := time.Now().Add(writeTimeout)
+	if at, ok := ctx.Deadline(); ok && at.Before(end) {
+		end = at
+	}
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), end)
 	defer cancel()
 	alone := []*job{j}
 	for try := 1; ; try++ {
-		err := d.tryPostgres(ctx, func(tx *Tx) error { return runTogether(tx, alone) })
+		err := d.tryPostgres(ctx, func(tx *Tx) error { return runWithoutSavepoints(tx, alone) })
 		if err == nil {
 			return j.err
 		}
@@ -98,7 +105,14 @@ func (p *pgTx) begin(ctx context.Context) error {
 }
 
 // batch sends all statements in one round trip. One that fails keeps those after it from running, the COMMIT included.
+// Where the caller looks at results, which it may find wrong, the COMMIT follows in a second one.
 func (p *pgTx) batch(ctx context.Context, commands []Command, commit bool) error {
+	if commit && slices.ContainsFunc(commands, func(c Command) bool { return c.Each != nil || c.Changed != nil }) {
+		if err := p.batch(ctx, commands, false); err != nil {
+			return err
+		}
+		commands = nil
+	}
 	b := new(pgx.Batch)
 	if !p.open {
 		b.Queue("BEGIN")
@@ -146,7 +160,11 @@ func (p *pgTx) rollback(ctx context.Context) error {
 	if !p.open {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	limit := writeTimeout
+	if ctx.Err() != nil { // nobody waits for it anymore
+		limit = checkTimeout
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	if _, err := p.ExecContext(ctx, "ROLLBACK"); err != nil {
 		_ = p.Raw(func(any) error { return driver.ErrBadConn }) // drops the connection

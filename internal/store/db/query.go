@@ -25,14 +25,22 @@ func (q Queries) Row(ctx context.Context, text string, args []any, dest ...any) 
 	defer rows.Close()
 	if !rows.Next() {
 		if err := rows.Err(); err != nil {
-			return Classify(err)
+			return q.failed(err)
 		}
 		return ErrNotFound
 	}
 	if err := rows.Scan(dest...); err != nil {
 		return Classify(err)
 	}
-	return Classify(rows.Close())
+	return q.failed(rows.Close())
+}
+
+// failed classifies an error that came with the rows of a read, after the statement. A transaction has to know of it.
+func (q Queries) failed(err error) error {
+	if s, ok := q.c.(txStatements); ok {
+		s.tx.noteError(err)
+	}
+	return Classify(err)
 }
 
 // Scanner reads the columns of a row.
@@ -52,7 +60,7 @@ func (q Queries) Rows(ctx context.Context, text string, args []any, each func(Sc
 			return Classify(err)
 		}
 	}
-	return Classify(rows.Err())
+	return q.failed(rows.Err())
 }
 
 // Uncancelable returns the context for a read of few rows. In SQLite such a read takes less time than the two
@@ -65,7 +73,7 @@ func (q Queries) Uncancelable(ctx context.Context) context.Context {
 }
 
 // limited returns the context for a read outside of transactions, which have a limit of their own: a connection that
-// died without a word must not hold its caller. Nothing limits a read of SQLite but the disk.
+// broke silently must not hold its caller. Nothing limits a read of SQLite but the disk.
 func (q Queries) limited(ctx context.Context) (context.Context, context.CancelFunc) {
 	switch q.c.(type) {
 	case pool, replicaConn:

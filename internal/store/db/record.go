@@ -18,8 +18,8 @@ import (
 	"github.com/assayhq/assay/internal/store/sqlite"
 )
 
-// Record is a row of which the columns are taken by their places, while the read stands at it. The reads that run with
-// every request use it: to scan into pointers costs as much as the read itself.
+// Record is a row whose columns are read by their indexes, while it is the current row of the read. The reads that run
+// with every request use it: to scan into pointers costs as much as the read itself.
 type Record struct {
 	row    *sqlite.Statement         // of SQLite, or
 	raw    [][]byte                  // as PostgreSQL has sent it; NULL is nil, or
@@ -87,7 +87,7 @@ func (r *Record) Texts(i, j, k int) (a, b, c string) {
 	return all[:first], all[first:second], all[second:]
 }
 
-// bytes returns a text of SQLite or PostgreSQL, as long as the read stands at the row.
+// bytes returns a text of SQLite or PostgreSQL, valid while the row is the current one.
 func (r *Record) bytes(i int) []byte {
 	if r.row != nil {
 		v := r.row.Value(i)
@@ -189,7 +189,7 @@ func (q Queries) Record(ctx context.Context, text string, args []any, take func(
 	var err error
 	if p, ok := q.c.(pool); ok {
 		r := new(Record)
-		err = Classify(p.together(ctx, text, args, r, func() error { return cmp.Or(each(r), r.err) }))
+		err = Classify(p.batchedRecords(ctx, text, args, r, func() error { return cmp.Or(each(r), r.err) }))
 	} else {
 		err = q.Records(ctx, text, args, each)
 	}

@@ -133,22 +133,22 @@ func (d *DB) Position(ctx context.Context) (p Position, err error) {
 // usable reports whether reads that have to show what was written up to a position can be the replica's.
 func (r *replica) usable(after Position) bool {
 	st := r.state.Load()
-	now, _ := r.standing(st)
+	now, _ := r.condition(st)
 	return now == inUse && st.replayed >= after
 }
 
-// standing is what is told of a replica when it changes.
-type standing int
+// replicaCondition is whether a replica is used, and why not. A change of it is logged.
+type replicaCondition int
 
 const (
-	unseen standing = iota
+	unseen replicaCondition = iota
 	inUse
 	away
 	behind
 )
 
-// standing returns what a state amounts to, with how far the replica may be behind at most.
-func (r *replica) standing(st *replicaState) (now standing, lag time.Duration) {
+// condition returns what follows from a state, with how far the replica may be behind at most.
+func (r *replica) condition(st *replicaState) (now replicaCondition, lag time.Duration) {
 	if !st.current.IsZero() {
 		lag = time.Since(st.current)
 	}
@@ -168,13 +168,13 @@ type ReplicaStatus struct {
 	PrimaryReads, ReplicaReads int64         // lists read from the primary, and from the replica
 }
 
-// ReplicaStatus tells of the replica; nil where there is none.
+// ReplicaStatus returns the status of the replica; nil where there is none.
 func (d *DB) ReplicaStatus() *ReplicaStatus {
 	r := d.replica
 	if r == nil {
 		return nil
 	}
-	now, lag := r.standing(r.state.Load())
+	now, lag := r.condition(r.state.Load())
 	return &ReplicaStatus{
 		Used: now == inUse, Lag: lag, PrimaryReads: r.reads.primary.Load(), ReplicaReads: r.reads.replica.Load(),
 	}
@@ -183,7 +183,7 @@ func (d *DB) ReplicaStatus() *ReplicaStatus {
 // PingReplica returns why the replica is not used; nil: it is.
 func (d *DB) PingReplica(context.Context) error {
 	st := d.replica.state.Load()
-	switch now, _ := d.replica.standing(st); now {
+	switch now, _ := d.replica.condition(st); now {
 	case inUse:
 		return nil
 	case behind:
@@ -198,16 +198,16 @@ func (r *replica) watch(ctx context.Context) {
 	defer close(r.done)
 	tick := time.NewTicker(min(max(r.maxLag/5, 50*time.Millisecond), time.Second))
 	defer tick.Stop()
-	told := unseen
+	logged := unseen
 	for {
 		st := r.look(ctx)
 		if ctx.Err() != nil {
 			return
 		}
 		r.state.Store(st)
-		if now, lag := r.standing(st); now != told {
-			r.tell(ctx, now, lag, st.problem)
-			told = now
+		if now, lag := r.condition(st); now != logged {
+			r.logCondition(ctx, now, lag, st.problem)
+			logged = now
 		}
 		select {
 		case <-ctx.Done():
@@ -217,7 +217,7 @@ func (r *replica) watch(ctx context.Context) {
 	}
 }
 
-func (r *replica) tell(ctx context.Context, now standing, lag time.Duration, problem string) {
+func (r *replica) logCondition(ctx context.Context, now replicaCondition, lag time.Duration, problem string) {
 	switch now {
 	case inUse:
 		r.log.InfoContext(ctx, "lists and pages are read from the replica")

@@ -8,12 +8,13 @@ import (
 )
 
 // Tx is one transaction: the reads and the writes. Its reads ignore the context they are given and use that of the
-// transaction, which a request cannot cancel. So a caller passes the context it has, or Context.
+// transaction, which a request cannot cancel. So a caller passes Context, or the one it has.
 type Tx struct {
 	Queries
 	ctx   context.Context // a transaction is one unit of work
 	wrote bool            // a statement may have changed something, or has failed
 	ended error           // SQLite may have rolled back by itself: a further statement would be a transaction of its own
+	open  func() bool     // SQLite's own word on that; nil: there is none
 	trace func(string)    // called for each statement, by tests
 }
 
@@ -42,8 +43,8 @@ type txStatements struct {
 }
 
 func (s txStatements) query(_ context.Context, q string, args []any) (*sql.Rows, error) {
-	if s.tx.ended != nil {
-		return nil, s.tx.ended
+	if err := s.tx.rolledBack(); err != nil {
+		return nil, err
 	}
 	rows, err := s.conn.query(s.tx.ctx, q, args)
 	s.tx.note(q, err)
@@ -51,8 +52,8 @@ func (s txStatements) query(_ context.Context, q string, args []any) (*sql.Rows,
 }
 
 func (s txStatements) exec(_ context.Context, q string, args []any) (sql.Result, error) {
-	if s.tx.ended != nil {
-		return nil, s.tx.ended
+	if err := s.tx.rolledBack(); err != nil {
+		return nil, err
 	}
 	result, err := s.conn.exec(s.tx.ctx, q, args)
 	s.tx.note(q, err)
@@ -60,8 +61,8 @@ func (s txStatements) exec(_ context.Context, q string, args []any) (sql.Result,
 }
 
 func (s txStatements) records(_ context.Context, q string, args []any, r *Record, each func() error) error {
-	if s.tx.ended != nil {
-		return s.tx.ended
+	if err := s.tx.rolledBack(); err != nil {
+		return err
 	}
 	err := s.conn.records(s.tx.ctx, q, args, r, each)
 	s.tx.note(q, err)
@@ -69,15 +70,15 @@ func (s txStatements) records(_ context.Context, q string, args []any, r *Record
 }
 
 func (s txStatements) batch(_ context.Context, commands []Command, commit bool) error {
-	if s.tx.ended != nil {
-		return s.tx.ended
+	if err := s.tx.rolledBack(); err != nil {
+		return err
 	}
 	for i := range commands {
 		s.tx.note(commands[i].Text, nil)
 	}
 	s.tx.wrote = true
 	err := s.conn.batch(s.tx.ctx, commands, commit)
-	s.tx.noteEnd(err)
+	s.tx.noteError(err)
 	return err
 }
 
@@ -85,14 +86,23 @@ func (t *Tx) note(text string, err error) {
 	if t.trace != nil {
 		t.trace(text)
 	}
-	t.wrote = t.wrote || err != nil || !strings.HasPrefix(text, "SELECT ")
-	t.noteEnd(err)
+	t.wrote = t.wrote || !strings.HasPrefix(text, "SELECT ")
+	t.noteError(err)
 }
 
-func (t *Tx) noteEnd(err error) {
+func (t *Tx) noteError(err error) {
+	t.wrote = t.wrote || err != nil
 	if rollsBack(err) {
 		t.ended = err
 	}
+}
+
+// rolledBack returns why nothing more may run in the transaction, if SQLite has rolled back by itself.
+func (t *Tx) rolledBack() error {
+	if t.ended == nil && t.open != nil && !t.open() {
+		t.ended = errRolledBack
+	}
+	return t.ended
 }
 
 // Trace has f called with each statement from now on.
@@ -106,7 +116,7 @@ func (t *Tx) control(text string) error {
 
 // rollBack undoes the transaction. It fails when SQLite has done so by itself.
 func (t *Tx) rollBack() error {
-	t.ended = nil
+	t.ended, t.open = nil, nil
 	return t.control("ROLLBACK")
 }
 

@@ -45,13 +45,14 @@ var (
 )
 
 func newWriter(ctx context.Context, path string) (*writer, error) {
-	db := sql.OpenDB(sqlite.Connector{URI: sqlite.URI(path), Pragmas: sqlite.Pragmas(hotCache, sqlite.ByCheckpointer)})
+	pragmas := sqlite.Pragmas(hotCache, sqlite.NoAutoCheckpoint, sqlite.LogLimit)
+	db := sql.OpenDB(sqlite.Connector{URI: sqlite.URI(path), Pragmas: pragmas})
 	db.SetMaxOpenConns(1)
 	c, err := db.Conn(ctx)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	below, err := sqlite.Below(c)
+	direct, err := sqlite.Unwrap(c)
 	if err != nil {
 		return nil, errors.Join(err, c.Close(), db.Close())
 	}
@@ -64,7 +65,7 @@ func newWriter(ctx context.Context, path string) (*writer, error) {
 		return nil, errors.Join(err, c.Close(), db.Close())
 	}
 	return &writer{
-		statements: newStatements(c.PrepareContext, maxStatements), db: db, conn: c, direct: below, files: files, log: log,
+		statements: newStatements(c.PrepareContext, maxStatements), db: db, conn: c, direct: direct, files: files, log: log,
 		jobs: make(chan *job, maxGroup), limit: writeLimit, closing: make(chan struct{}), done: make(chan struct{}),
 	}, nil
 }
@@ -95,18 +96,22 @@ func (w *writer) batch(_ context.Context, commands []Command, _ bool) error {
 	return nil
 }
 
-// run runs a job in the next group and waits until it is on disk or has failed, or for the limit where the job is in a
-// hurry: one that has not begun by then is never done, of one that has begun nobody knows. Its work does not run
-// anymore when run returns; what the disk holds up is usually the commit after it.
-func (w *writer) run(j *job, hurry bool) error {
+// run runs a job in the next group and waits until it is on disk or has failed, or until the deadline of ctx, or for
+// the limit where the job is in a hurry: one that has not begun by then is never done, of one that has begun nobody
+// knows. Its work does not run anymore when run returns; what the disk holds up is usually the commit after it.
+func (w *writer) run(ctx context.Context, j *job, hurry bool) error {
 	select {
 	case <-w.closing:
 		return errClosed
 	default:
 	}
+	deadline, limited := ctx.Deadline()
+	if end := time.Now().Add(w.limit); hurry && (!limited || end.Before(deadline)) {
+		deadline, limited = end, true
+	}
 	var late <-chan time.Time
-	if hurry {
-		timer := time.NewTimer(w.limit)
+	if limited {
+		timer := time.NewTimer(time.Until(deadline))
 		defer timer.Stop()
 		late = timer.C
 	}
@@ -188,25 +193,28 @@ func (w *writer) commit(group []*job) {
 		reply(group, err)
 		return
 	}
-	err, ended := w.transaction(func(tx *Tx) error { return runTogether(tx, group) })
-	if err != nil && !ended && len(group) > 1 {
-		err, _ = w.transaction(func(tx *Tx) error { return runApart(tx, group) })
+	jobFailed, err := w.transaction(func(tx *Tx) error { return runWithoutSavepoints(tx, group) })
+	if jobFailed && len(group) > 1 {
+		_, err = w.transaction(func(tx *Tx) error { return runWithSavepoints(tx, group) })
 	}
 	reply(group, err)
 	w.log.Committed(w.direct)
 }
 
-// transaction runs f in a transaction. ended tells that it was the beginning or the end of the transaction that failed.
-func (w *writer) transaction(f func(*Tx) error) (err error, ended bool) {
+// transaction runs f in a transaction. jobFailed tells that the error is that of f, not of BEGIN or COMMIT.
+func (w *writer) transaction(f func(*Tx) error) (jobFailed bool, err error) {
 	tx := newTx(context.Background(), w, &SQLite)
 	if err := tx.control("BEGIN IMMEDIATE"); err != nil {
-		return err, true
+		return false, err
 	}
-	if err = f(tx); err == nil {
-		err, ended = tx.control("COMMIT"), true
+	tx.open = w.direct.InTransaction
+	err = f(tx)
+	jobFailed = err != nil
+	if !jobFailed {
+		err = tx.control("COMMIT")
 	}
 	if err != nil {
 		_ = tx.rollBack()
 	}
-	return err, ended
+	return jobFailed, err
 }

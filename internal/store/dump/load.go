@@ -82,16 +82,32 @@ func Load(ctx context.Context, target string, r io.Reader) (header *Header, err 
 	if err := fill(ctx, opened, d, tables); err != nil {
 		return nil, fmt.Errorf("load the database: %w", err)
 	}
+	return &d.header, finish(ctx, opened)
+}
+
+// FinishLoad does what follows the rows in Load, for a database whose Load was interrupted after them. To do it again
+// changes nothing.
+func FinishLoad(ctx context.Context, target string) error {
+	opened, err := schema.OpenDatabase(target)
+	if err != nil {
+		return err
+	}
+	return errors.Join(finish(ctx, opened), opened.Close())
+}
+
+// finish brings the schema up to date, puts rows into the partitions of their time, and counts them for the planner.
+func finish(ctx context.Context, opened *schema.Database) error {
 	if err := opened.Migrate(ctx, schema.Newest); err != nil {
-		return nil, err
+		return err
 	}
 	if err := opened.Arrange(ctx, time.Now()); err != nil {
-		return nil, err
+		return err
 	}
-	if opened.Postgres() { // its planner would learn the new sizes by itself, after some slow minutes
-		_, err = opened.ExecContext(ctx, "ANALYZE")
+	if !opened.Postgres() {
+		return nil
 	}
-	return &d.header, db.Classify(err)
+	_, err := opened.ExecContext(ctx, "ANALYZE") // the planner would learn the sizes by itself, after some slow minutes
+	return db.Classify(err)
 }
 
 // checkTables checks that the dump has exactly the tables and columns of its schema version.

@@ -3,6 +3,7 @@ package partition
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -18,8 +19,12 @@ func named(name string) *table {
 	return &tables[slices.IndexFunc(tables, func(t table) bool { return t.name == name })]
 }
 
+// ErrBusy is that a part could not be dropped because others used the table all the time: it is tried again in the next
+// round of housekeeping.
+var ErrBusy = errors.New("the partition is in use")
+
 // Drop drops the parts of a table that are all from before a time, with deliveries those of their attempts, and returns
-// how many. One that is busy is tried again in the next round of housekeeping.
+// how many. An error may be ErrBusy.
 func Drop(ctx context.Context, pool *sql.DB, table string, before time.Time) (dropped int, err error) {
 	all, err := named(table).parts(ctx, pool)
 	for _, p := range all {
@@ -42,7 +47,7 @@ func Drop(ctx context.Context, pool *sql.DB, table string, before time.Time) (dr
 		}
 	}
 	if busy(err) {
-		err = nil
+		err = errors.Join(ErrBusy, err)
 	}
 	return dropped, err
 }
@@ -57,7 +62,8 @@ func dropDeliveries(ctx context.Context, tx *sql.Tx, p part, before time.Time) e
 		return err
 	}
 	// Who survives is looked up before the tables are locked, which takes a while in a large part; what was queued in the
-	// meantime is added while nothing else can happen.
+	// meantime is added while nothing else can happen. The locks are taken in the order in which others take them: an
+	// event inserts a delivery and then queues it, the sender changes the queue and then inserts attempts.
 	const queued = `INSERT INTO surviving SELECT delivery_id FROM delivery_queue
 		WHERE delivery_id >= %s AND delivery_id < %s`
 	if err := attempts.create(ctx, tx); err != nil { // unless it exists
@@ -66,8 +72,9 @@ func dropDeliveries(ctx context.Context, tx *sql.Tx, p part, before time.Time) e
 	return plain.Exec(ctx, tx,
 		fmt.Sprintf("CREATE TEMPORARY TABLE surviving ON COMMIT DROP AS SELECT delivery_id FROM %s WHERE at >= %d",
 			attempts, column.Micros(before)),
+		"LOCK TABLE deliveries IN ACCESS EXCLUSIVE MODE",
 		"LOCK TABLE delivery_queue IN SHARE MODE",
-		"LOCK TABLE delivery_attempts, deliveries IN ACCESS EXCLUSIVE MODE",
+		"LOCK TABLE delivery_attempts IN ACCESS EXCLUSIVE MODE",
 		fmt.Sprintf(queued, from, to),
 		fmt.Sprintf("ALTER TABLE deliveries DETACH PARTITION %s", p),
 		fmt.Sprintf("ALTER TABLE delivery_attempts DETACH PARTITION %s", attempts),
@@ -118,14 +125,15 @@ func DropAttempts(ctx context.Context, pool *sql.DB, before time.Time) (dropped 
 
 // dropAttempts replaces a part. Only who writes into it waits meanwhile, for a redelivery after a long time, say.
 func dropAttempts(ctx context.Context, tx *sql.Tx, p part, before time.Time) error {
-	const columns = "delivery_id, number, at, duration, http_status, failure, answer, headers, ended, next_at, kept"
+	const columns = "delivery_id, number, at, duration, http_status, failure, answer, headers, ended, next_at, kept, " +
+		"failed_tenant, failed_endpoint"
 	next, old := p.String()+"_next", column.Micros(before)
 	return plain.Exec(ctx, tx,
 		fmt.Sprintf("LOCK TABLE %s IN SHARE MODE", p),
 		fmt.Sprintf("CREATE TABLE %s (LIKE %s INCLUDING ALL)", next, p.name),
 		fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s WHERE kept = 0 OR at >= %d", next, columns, columns, p, old),
-		fmt.Sprintf(`INSERT INTO %s (%s) SELECT delivery_id, number, at, 0, 0, '', '', '', ended, next_at, 0 FROM %s
-			WHERE kept = 1 AND at < %d AND ended <> ''`, next, columns, p, old),
+		fmt.Sprintf(`INSERT INTO %s (%s) SELECT delivery_id, number, at, 0, 0, '', '', '', ended, next_at, 0, failed_tenant,
+			failed_endpoint FROM %s WHERE kept = 1 AND at < %d AND ended <> ''`, next, columns, p, old),
 		fmt.Sprintf("ALTER TABLE %s ADD CONSTRAINT bounds CHECK (%s >= %s AND %s < %s)", next, p.column, p.bound(p.start),
 			p.column, p.bound(p.end())), // so that it is not read once more while everybody waits
 		fmt.Sprintf("ALTER TABLE %s DETACH PARTITION %s", p.name, p),
@@ -139,10 +147,17 @@ func dropAttempts(ctx context.Context, tx *sql.Tx, p part, before time.Time) err
 // noteEventsGone lets the keys remember that a part of events is dropped: before that, in a transaction of its own, so
 // that nobody waits for the part to be read.
 func noteEventsGone(ctx context.Context, pool *sql.DB, p part) error {
-	_, err := pool.ExecContext(ctx, fmt.Sprintf(`UPDATE api_keys SET events_gone = g.seq
-		FROM (SELECT api_key_id, MAX(seq) AS seq FROM %s GROUP BY api_key_id) AS g
-		WHERE api_keys.id = g.api_key_id AND api_keys.events_gone < g.seq`, p))
+	_, err := pool.ExecContext(ctx, eventsGone(p.String()))
 	return db.Classify(err)
+}
+
+// eventsGone looks the last event of each key up in the index: to read a part through may take longer than a statement
+// is given.
+func eventsGone(part string) string {
+	return fmt.Sprintf(`UPDATE api_keys SET events_gone = g.seq FROM (
+			SELECT k.id, (SELECT e.seq FROM %s AS e WHERE e.api_key_id = k.id ORDER BY e.seq DESC LIMIT 1) AS seq
+			FROM api_keys AS k) AS g
+		WHERE api_keys.id = g.id AND api_keys.events_gone < g.seq`, part)
 }
 
 // dropPart drops a part, unless another node has.

@@ -3,8 +3,10 @@ package partition_test
 import (
 	"bytes"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -167,6 +169,11 @@ func TestPartitions_Attempts(t *testing.T) {
 	again := ids[3]
 	rawsql.Exec(t, target, fmt.Sprintf("UPDATE delivery_attempts SET at = %d WHERE delivery_id = '%s' AND number = 2",
 		before.Add(time.Hour).UnixMicro(), again))
+	failed := []string{ids[4], again} // the list of what has failed is not shortened
+	for _, id := range failed {
+		rawsql.Exec(t, target, fmt.Sprintf(`UPDATE delivery_attempts SET ended = 'failed', failed_tenant = 7,
+			failed_endpoint = 'e' WHERE delivery_id = '%s' AND number = 2`, id))
+	}
 	table := func() string {
 		return rawsql.Rows(t, target, "SELECT 'delivery_attempts_p20200501'::regclass::oid::text")[0][0]
 	}
@@ -176,15 +183,19 @@ func TestPartitions_Attempts(t *testing.T) {
 	if err != nil || dropped != 1 || len(wait) != 1 || table() == was {
 		t.Errorf("%d parts dropped, %d wait: %v", dropped, len(wait), err)
 	}
-	rows := rawsql.Rows(t, target, `SELECT delivery_id, number, kept, http_status, answer, ended FROM delivery_attempts
+	rows := rawsql.Rows(t, target, `SELECT delivery_id, number, kept, http_status, answer, ended,
+		COALESCE(failed_tenant, 0), COALESCE(failed_endpoint, '') FROM delivery_attempts
 		WHERE delivery_id < '`+uuid7.First(june.Add(-24*time.Hour))+"' ORDER BY delivery_id, number")
 	if len(rows) != 30 {
 		t.Errorf("%d attempts are left of 30 deliveries", len(rows))
 	}
 	for i, row := range rows {
-		want := []string{ids[i], "2", "0", "0", "", "delivered"}
+		want := []string{ids[i], "2", "0", "0", "", "delivered", "0", ""}
 		if ids[i] == again {
-			want = []string{again, "2", "1", "200", "thanks", "delivered"}
+			want = []string{again, "2", "1", "200", "thanks"}
+		}
+		if slices.Contains(failed, ids[i]) {
+			want = append(want[:5], "failed", "7", "e")
 		}
 		if !slices.Equal(row, want) {
 			t.Errorf("%q, want %q", row, want)
@@ -260,6 +271,29 @@ func TestPartitions_Events(t *testing.T) {
 	}
 }
 
+// TestPartitions_EventsByIndex checks that the events of a part are not read through to find the last one of each key.
+func TestPartitions_EventsByIndex(t *testing.T) {
+	t.Parallel()
+	target := pgtest.Database(t)
+	s := storetest.Open(t, target)
+	_, err := s.MakePartitions(t.Context(), time.Date(2020, time.May, 13, 12, 0, 0, 0, time.UTC))
+	must.NoError(t, err)
+	const part = "events_p20200511"
+	rawsql.Exec(t, target, `INSERT INTO `+part+` (api_key_id, seq, order_id, event, delivery_ids, body, created_at)
+		SELECT 'k' || i % 10, i, 'o', 'order-outcome', '', '{}', `+
+		fmt.Sprint(time.Date(2020, time.May, 13, 0, 0, 0, 0, time.UTC).UnixMicro())+" FROM generate_series(1, 20000) AS i")
+	for _, statistics := range []string{"SELECT 1", "ANALYZE " + part} {
+		rawsql.Exec(t, target, statistics)
+		var plan strings.Builder
+		for _, row := range rawsql.Rows(t, target, "EXPLAIN "+partition.EventsGone(part)) {
+			plan.WriteString(row[0] + "\n")
+		}
+		if p := plan.String(); !strings.Contains(p, "Index Only Scan Backward") || strings.Contains(p, "Seq Scan on "+part) {
+			t.Errorf("%s: the plan is\n%s", statistics, p)
+		}
+	}
+}
+
 // TestPartitions_Moved loads rows of past months, from either engine: they are in their parts afterwards.
 func TestPartitions_Moved(t *testing.T) {
 	t.Parallel()
@@ -300,7 +334,9 @@ func TestPartitions_Snapshot(t *testing.T) {
 		attempts, _, err := s.DropOldAttempts(t.Context(), july)
 		must.NoError(t, err)
 		deliveries, err := s.DropOld(t.Context(), "deliveries", july)
-		must.NoError(t, err)
+		if err != nil && !errors.Is(err, partition.ErrBusy) {
+			t.Fatal(err)
+		}
 		return attempts + deliveries
 	}
 	must.NoError(t, s.SnapshotTx(t.Context(), func(tx *sql.Tx) error {
@@ -322,6 +358,54 @@ func TestPartitions_Snapshot(t *testing.T) {
 	if n := drop(); n == 0 {
 		t.Error("no part was dropped after the snapshot")
 	}
+}
+
+// TestPartitions_WhileQueued drops a part while an event is between inserting its delivery and queueing it: it waits
+// for the event, and the event not for it.
+func TestPartitions_WhileQueued(t *testing.T) {
+	target := pgtest.Database(t)
+	s := storetest.Open(t, target)
+	may, july := time.Date(2020, time.May, 10, 12, 0, 0, 0, time.UTC), time.Date(2020, time.July, 1, 0, 0, 0, 0, time.UTC)
+	_, err := s.MakePartitions(t.Context(), may)
+	must.NoError(t, err)
+	pool, err := sql.Open("pgx", target)
+	must.NoError(t, err)
+	must.CloseLater(t, pool)
+	must.NoError(t, pool.PingContext(t.Context()))
+	try := func() (dropped int) {
+		tx, err := pool.BeginTx(t.Context(), nil)
+		must.NoError(t, err)
+		defer func() { _ = tx.Rollback() }()
+		id := uuid7.New()
+		_, err = tx.ExecContext(t.Context(), `INSERT INTO deliveries (id, endpoint_id, account_id, environment, event, body,
+			created_at) VALUES ($1, 'e', 'a', 'live', 'order-outcome', '{}', 1)`, id)
+		must.NoError(t, err)
+		ended := make(chan int, 1)
+		go func() {
+			n, err := s.DropOld(t.Context(), "deliveries", july)
+			if err != nil && !errors.Is(err, partition.ErrBusy) {
+				t.Error(err)
+			}
+			ended <- n
+		}()
+		must.Eventually(t, time.Minute, "it waits", func() bool {
+			var waiting bool
+			err := tx.QueryRowContext(t.Context(), "SELECT EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted)").Scan(&waiting)
+			must.NoError(t, err)
+			return waiting || len(ended) > 0
+		})
+		_, err = tx.ExecContext(t.Context(), `INSERT INTO delivery_queue (endpoint_id, due_at, delivery_id, failures,
+			attempts) VALUES ('e', 1, $1, 0, 0)`, id)
+		must.NoError(t, err)
+		must.NoError(t, tx.Commit())
+		return <-ended
+	}
+	for range 5 { // a try ends after half a second, which may be too short for a machine that is busy
+		if try() > 0 {
+			return
+		}
+	}
+	t.Error("the part is not dropped")
 }
 
 // TestPartitions_SnapshotAfter begins a snapshot while the parts are being changed: it waits, and shows what became of

@@ -28,12 +28,16 @@ const (
 	maxPasses = 4
 )
 
-// ByCheckpointer is for connections that write: SQLite does not begin checkpoints by itself.
-const ByCheckpointer = "wal_autocheckpoint(0)"
+// NoAutoCheckpoint is the pragma of connections that write: the Checkpointer makes the checkpoints, not SQLite itself.
+const NoAutoCheckpoint = "wal_autocheckpoint(0)"
+
+// LogLimit is for the connection that writes: a log that has grown beyond 64 MB, because a snapshot was open for long,
+// is cut when it is begun anew. A usual one is shorter, and its file stays as long as it is.
+const LogLimit = "journal_size_limit(67108864)"
 
 // NewCheckpointer opens a connection to a database. Start has to follow.
 func NewCheckpointer(path string) (*Checkpointer, error) {
-	c, err := Open(URI(path), Pragmas(ByCheckpointer))
+	c, err := Open(URI(path), Pragmas(NoAutoCheckpoint))
 	if err != nil {
 		return nil, err
 	}

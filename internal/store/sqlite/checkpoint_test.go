@@ -53,7 +53,7 @@ func count(t *testing.T, c *Conn, text string) int64 {
 // reads for long only delays that, and that the database is whole.
 func TestCheckpointer(t *testing.T) {
 	path := newFile(t)
-	writer := open(t, path, ByCheckpointer)
+	writer := open(t, path, NoAutoCheckpoint)
 	log, err := NewCheckpointer(path)
 	if err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@ type Conn struct {
 	byText map[string]*Statement
 }
 
-// Statement is a prepared statement of a connection. It stands at a row while it runs.
+// Statement is a prepared statement of a connection. While it runs, it has a current row.
 type Statement struct {
 	conn   *Conn
 	handle uintptr
@@ -70,7 +70,7 @@ func Open(uri string, pragmas []string) (*Conn, error) {
 			return nil, errors.Join(err, c.Close())
 		}
 	}
-	return c, c.forget()
+	return c, c.closeStatements()
 }
 
 // withPointer calls f with the address of a pointer, and puts what f wrote there into p.
@@ -98,7 +98,7 @@ func (c *Conn) failed(code int32) error {
 
 // Close closes the connection and its statements.
 func (c *Conn) Close() error {
-	err := c.forget()
+	err := c.closeStatements()
 	if code := sqlite3.Xsqlite3_close_v2(c.tls, c.db); code != sqlite3.SQLITE_OK {
 		err = errors.Join(err, c.failed(code))
 	}
@@ -115,7 +115,7 @@ func (c *Conn) statement(text string) (*Statement, error) {
 		return s, nil
 	}
 	if len(c.byText) >= maxDirect {
-		if err := c.forget(); err != nil {
+		if err := c.closeStatements(); err != nil {
 			return nil, err
 		}
 	}
@@ -156,8 +156,8 @@ func (c *Conn) prepare(text string) (*Statement, error) {
 // place is the number of a column or parameter as SQLite takes it. There are never more than it allows.
 func place(i int) int32 { return int32(i) } //nolint:gosec // below 32,767
 
-// forget closes all statements.
-func (c *Conn) forget() (err error) {
+// closeStatements closes all prepared statements.
+func (c *Conn) closeStatements() (err error) {
 	for _, s := range c.byText {
 		err = errors.Join(err, s.finalize())
 	}
@@ -193,6 +193,9 @@ func (c *Conn) Exec(text string) error {
 
 // Changes returns how many rows the last statement that changed any has changed.
 func (c *Conn) Changes() int64 { return sqlite3.Xsqlite3_changes64(c.tls, c.db) }
+
+// InTransaction reports whether a transaction has begun and not ended. Some errors end it.
+func (c *Conn) InTransaction() bool { return sqlite3.Xsqlite3_get_autocommit(c.tls, c.db) == 0 }
 
 // run steps to the end.
 func (s *Statement) run() error {
@@ -278,7 +281,7 @@ func (s *Statement) reserve(size int) error {
 	return nil
 }
 
-// Value is a column of the row that a statement stands at.
+// Value is a column of the current row of a statement.
 type Value struct {
 	tls *libc.TLS
 	mem uintptr
@@ -295,7 +298,7 @@ func (v Value) Kind() int32 { return sqlite3.Xsqlite3_value_type(v.tls, v.mem) }
 // Integer returns a number; NULL is 0.
 func (v Value) Integer() int64 { return sqlite3.Xsqlite3_value_int64(v.tls, v.mem) }
 
-// Bytes returns a text, as long as the statement stands at the row.
+// Bytes returns a text, valid while the row is the current one.
 func (v Value) Bytes() []byte {
 	at := sqlite3.Xsqlite3_value_text(v.tls, v.mem)
 	if at == 0 {

@@ -36,13 +36,13 @@ var errNotSupported = errors.New("not supported by this connection")
 // Open implements driver.Driver.
 func (d Connector) Open(string) (driver.Conn, error) { return nil, errNotSupported }
 
-// Below returns the connection below one of database/sql.
-func Below(c *sql.Conn) (below *Conn, err error) {
+// Unwrap returns the connection that one of database/sql wraps.
+func Unwrap(c *sql.Conn) (unwrapped *Conn, err error) {
 	err = c.Raw(func(c any) error {
-		below = c.(driverConn).Conn
+		unwrapped = c.(driverConn).Conn
 		return nil
 	})
-	return below, err
+	return unwrapped, err
 }
 
 type driverConn struct{ *Conn }

@@ -57,14 +57,14 @@ func (c *Copies) Multiply(ctx context.Context) error {
 	if err := bulk.Close(ctx, err); err != nil {
 		return err
 	}
-	w := &Wish{Target: c.Target, AccountID: c.AccountID, Events: c.Events}
-	if err := w.results(ctx); err != nil {
+	r := &Rows{Target: c.Target, AccountID: c.AccountID, Events: c.Events}
+	if err := r.results(ctx); err != nil {
 		return fmt.Errorf("results: %w", err)
 	}
-	if err := w.dueDays(ctx); err != nil {
+	if err := r.dueDays(ctx); err != nil {
 		return fmt.Errorf("due days: %w", err)
 	}
-	if err := w.events(ctx); err != nil {
+	if err := r.events(ctx); err != nil {
 		return fmt.Errorf("events: %w", err)
 	}
 	if store.IsPostgres(c.Target) {

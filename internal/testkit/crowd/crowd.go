@@ -31,8 +31,8 @@ func pace(count int) time.Duration { return (Period / time.Duration(count)).Trun
 // ids and rows of the same time are adjacent.
 const copyID = "'1' || substr('0000000', 1 + length(CAST(n AS TEXT))) || CAST(n AS TEXT) || substr(o.id, 9)"
 
-// Wish describes the rows of an account.
-type Wish struct {
+// Rows describes the rows of an account.
+type Rows struct {
 	Target    string // of the database
 	AccountID string
 	KeyID     string // Live key of the orders
@@ -43,52 +43,52 @@ type Wish struct {
 
 // Fill inserts the rows. The counters that lists read are correct afterwards; ledger entries exist for one batch
 // only.
-func Fill(ctx context.Context, w Wish) error {
+func Fill(ctx context.Context, r Rows) error {
 	start := time.Now().Add(-Period).UTC().Truncate(time.Microsecond)
 	for _, part := range []struct {
 		status order.Status
 		count  int
-	}{{order.Completed, w.Completed}, {order.Queued, w.Queued}} {
+	}{{order.Completed, r.Completed}, {order.Queued, r.Queued}} {
 		if part.count == 0 {
 			continue
 		}
-		if err := w.orders(ctx, part.status, part.count, start); err != nil {
+		if err := r.orders(ctx, part.status, part.count, start); err != nil {
 			return fmt.Errorf("%d orders in %s: %w", part.count, part.status, err)
 		}
-		start = start.Add(w.pace() * time.Duration(part.count))
+		start = start.Add(r.pace() * time.Duration(part.count))
 	}
-	if err := w.results(ctx); err != nil {
+	if err := r.results(ctx); err != nil {
 		return fmt.Errorf("results: %w", err)
 	}
-	if err := w.dueDays(ctx); err != nil {
+	if err := r.dueDays(ctx); err != nil {
 		return fmt.Errorf("due days: %w", err)
 	}
-	if err := w.events(ctx); err != nil {
-		return fmt.Errorf("%d events: %w", w.Events, err)
+	if err := r.events(ctx); err != nil {
+		return fmt.Errorf("%d events: %w", r.Events, err)
 	}
-	if !store.IsPostgres(w.Target) {
+	if !store.IsPostgres(r.Target) {
 		return nil
 	}
-	return rawsql.Run(ctx, w.Target,
+	return rawsql.Run(ctx, r.Target,
 		"VACUUM (ANALYZE) orders, audit_events") // as autovacuum does eventually
 }
 
-func (w *Wish) pace() time.Duration { return pace(w.Completed + w.Queued) }
+func (r *Rows) pace() time.Duration { return pace(r.Completed + r.Queued) }
 
-func (w *Wish) orders(ctx context.Context, status order.Status, count int, start time.Time) error {
-	db, err := store.Open(ctx, w.Target)
+func (r *Rows) orders(ctx context.Context, status order.Status, count int, start time.Time) error {
+	db, err := store.Open(ctx, r.Target)
 	if err != nil {
 		return err
 	}
 	if err := errors.Join(db.Update(ctx, func(tx *store.Tx) error {
-		return w.batch(tx, status, start)
+		return r.batch(tx, status, start)
 	}), db.Close()); err != nil {
 		return err
 	}
 	if copies := count/Batch - 1; copies > 0 {
-		later := fmt.Sprintf(" + %d * n", Batch*w.pace().Microseconds())
-		if err := rawsql.Multiply(ctx, w.Target, "orders",
-			fmt.Sprintf("o.account_id = '%s' AND o.status = '%s'", w.AccountID, status), copies, map[string]string{
+		later := fmt.Sprintf(" + %d * n", Batch*r.pace().Microseconds())
+		if err := rawsql.Multiply(ctx, r.Target, "orders",
+			fmt.Sprintf("o.account_id = '%s' AND o.status = '%s'", r.AccountID, status), copies, map[string]string{
 				"id":         copyID,
 				"seq":        fmt.Sprintf("o.seq + %d * n", Batch),
 				"number":     "o.number || '-' || CAST(n AS TEXT)",
@@ -99,39 +99,39 @@ func (w *Wish) orders(ctx context.Context, status order.Status, count int, start
 			}); err != nil {
 			return err
 		}
-		if err := rawsql.Run(ctx, w.Target,
+		if err := rawsql.Run(ctx, r.Target,
 			fmt.Sprintf("UPDATE balances SET orders = orders + %d WHERE account_id = '%s' AND environment = 'live'",
-				copies*Batch, w.AccountID)); err != nil {
+				copies*Batch, r.AccountID)); err != nil {
 			return err
 		}
 	}
 	if status == order.Queued { // which has no counter
 		return nil
 	}
-	return rawsql.Run(ctx, w.Target,
+	return rawsql.Run(ctx, r.Target,
 		fmt.Sprintf("UPDATE live_order_counts SET orders = orders + %d WHERE status = '%s' AND slot = 0", count, status))
 }
 
 // results counts finished orders in order_results, with turnarounds of up to four hours.
-func (w *Wish) results(ctx context.Context) error {
-	if err := rawsql.Run(ctx, w.Target,
-		fmt.Sprintf("DELETE FROM order_results WHERE account_id = '%s'", w.AccountID)); err != nil {
+func (r *Rows) results(ctx context.Context) error {
+	if err := rawsql.Run(ctx, r.Target,
+		fmt.Sprintf("DELETE FROM order_results WHERE account_id = '%s'", r.AccountID)); err != nil {
 		return err
 	}
-	return rawsql.Run(ctx, w.Target,
+	return rawsql.Run(ctx, r.Target,
 		fmt.Sprintf(`INSERT INTO order_results (account_id, environment, day, result, took, orders)
 		SELECT account_id, environment, ended_at / 86400000000, COALESCE(outcome, status),
 			3 * CAST(ROUND(LN(CAST(60 * (seq %% 240) + 1 AS DOUBLE PRECISION))
 				/ (3 * LN(CAST(1.04 AS DOUBLE PRECISION)))) AS BIGINT), COUNT(*)
-		FROM orders WHERE account_id = '%s' AND ended_at IS NOT NULL GROUP BY 1, 2, 3, 4, 5`, w.AccountID))
+		FROM orders WHERE account_id = '%s' AND ended_at IS NOT NULL GROUP BY 1, 2, 3, 4, 5`, r.AccountID))
 }
 
 // dueDays counts finished orders in live_ended_due_days.
-func (w *Wish) dueDays(ctx context.Context) error {
-	if err := rawsql.Run(ctx, w.Target, "DELETE FROM live_ended_due_days"); err != nil {
+func (r *Rows) dueDays(ctx context.Context) error {
+	if err := rawsql.Run(ctx, r.Target, "DELETE FROM live_ended_due_days"); err != nil {
 		return err
 	}
-	return rawsql.Run(ctx, w.Target, `INSERT INTO live_ended_due_days (status, day, slot, orders)
+	return rawsql.Run(ctx, r.Target, `INSERT INTO live_ended_due_days (status, day, slot, orders)
 		SELECT status, COALESCE(due_at, 9223372036854775807) / 86400000000, 0, COUNT(*) FROM orders
 		WHERE environment = 'live' AND ended_at IS NOT NULL GROUP BY 1, 2`)
 }
@@ -142,16 +142,16 @@ var brands = strings.Fields(
 		"mulberry kenzo marni lanvin bvlgari",
 )
 
-func (w *Wish) batch(tx *store.Tx, status order.Status, start time.Time) error {
+func (r *Rows) batch(tx *store.Tx, status order.Status, start time.Time) error {
 	model := text.Text{EN: "Classic Flap"}
 	for i := range Batch {
-		at := start.Add(w.pace() * time.Duration(i))
+		at := start.Add(r.pace() * time.Duration(i))
 		due, sku := at.Add(24*time.Hour), "SKU-"+strconv.Itoa(i)
 		o := &order.Order{
 			ID:          uuid7.New(),
-			AccountID:   w.AccountID,
+			AccountID:   r.AccountID,
 			Environment: access.Live,
-			APIKeyID:    w.KeyID,
+			APIKeyID:    r.KeyID,
 			ExternalID:  &sku,
 			Status:      status,
 			AnswerTime:  1440,
@@ -175,16 +175,16 @@ func (w *Wish) batch(tx *store.Tx, status order.Status, start time.Time) error {
 }
 
 // events copies the first event of the account, as sign-ins of its user.
-func (w *Wish) events(ctx context.Context) error {
-	if w.Events == 0 {
+func (r *Rows) events(ctx context.Context) error {
+	if r.Events == 0 {
 		return nil
 	}
-	first := "o.account_id = '" + w.AccountID + "' AND o.seq = 1"
+	first := "o.account_id = '" + r.AccountID + "' AND o.seq = 1"
 	start := time.Now().Add(-Period).UnixMicro()
-	if err := rawsql.Multiply(ctx, w.Target, "audit_events", first, w.Events, map[string]string{
+	if err := rawsql.Multiply(ctx, r.Target, "audit_events", first, r.Events, map[string]string{
 		"id":          copyID,
 		"seq":         "(SELECT audit_count FROM accounts WHERE id = o.account_id) + n",
-		"at":          fmt.Sprintf("%d + CAST(n AS BIGINT) * %d", start, pace(w.Events).Microseconds()),
+		"at":          fmt.Sprintf("%d + CAST(n AS BIGINT) * %d", start, pace(r.Events).Microseconds()),
 		"code":        "'auth.login.succeeded'",
 		"actor_type":  "'user'",
 		"actor_id":    "o.user_id",
@@ -194,6 +194,6 @@ func (w *Wish) events(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	return rawsql.Run(ctx, w.Target,
-		fmt.Sprintf("UPDATE accounts SET audit_count = audit_count + %d WHERE id = '%s'", w.Events, w.AccountID))
+	return rawsql.Run(ctx, r.Target,
+		fmt.Sprintf("UPDATE accounts SET audit_count = audit_count + %d WHERE id = '%s'", r.Events, r.AccountID))
 }

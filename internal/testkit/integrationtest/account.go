@@ -54,10 +54,10 @@ func (w *World) NewAccountIn(t testing.TB, locale text.Locale) *Account {
 		if err := tx.InsertUser(owner); err != nil {
 			return err
 		}
-		if _, err := tx.Grant(a.Account.ID, access.Live, LiveCredits, "live", now); err != nil {
+		if _, err := tx.Grant(a.Account.Tenant(access.Live), LiveCredits, "live", now); err != nil {
 			return err
 		}
-		_, err := tx.Grant(a.Account.ID, access.Test, access.InitialTestCredits, "test", now)
+		_, err := tx.Grant(a.Account.Tenant(access.Test), access.InitialTestCredits, "test", now)
 		return err
 	})
 	if err != nil {
@@ -69,7 +69,7 @@ func (w *World) NewAccountIn(t testing.TB, locale text.Locale) *Account {
 // Balance returns the credits as the database has them.
 func (a *Account) Balance(t testing.TB, env access.Environment) int64 {
 	t.Helper()
-	credits, err := a.World.Store.Balance(t.Context(), a.Account.ID, env)
+	credits, err := a.World.Store.Balance(t.Context(), a.Account.Tenant(env))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/assayhq/assay/internal/testkit/uitest"
 )
@@ -66,11 +68,18 @@ func (w *World) WithToken(t *testing.T, token string) *Visitor {
 	return v.setCookie(DeskCookie, token)
 }
 
-// WithSession returns a browser with a new session of a user in a cookie.
+// WithSession returns a browser with a new session of a user in a cookie. It begins with a browser that was known for
+// the moment: a test may have more of them than somebody gets with strange ones.
 func (w *World) WithSession(t *testing.T, audience access.Audience, cookie, userID string) *Visitor {
 	t.Helper()
-	_, token, err := w.Service.StartSession(t.Context(), audience, userID, access.Origin{IP: "127.0.0.1"})
+	from := access.Origin{IP: "127.0.0.1", Device: access.NewSessionToken()}
+	must.NoError(t, w.Store.Update(t.Context(), func(tx *store.Tx) error {
+		_, err := tx.SeeDevice(audience, userID, from.Device, w.Clock.Now())
+		return err
+	}))
+	_, token, err := w.Service.StartSession(t.Context(), audience, userID, from)
 	must.NoError(t, err)
+	rawsql.Exec(t, w.Target, "DELETE FROM sign_in_devices WHERE device_hash = '"+from.Device+"'")
 	return w.Visit(t).setCookie(cookie, token)
 }
 

@@ -51,6 +51,7 @@ type World struct {
 	Aoi, Jun                 *access.Staff // administrators
 
 	MailStopped bool       // the worker that sends mail has failed
+	SweepError  string     // why the last sweep of the media store has failed; empty: it has not
 	Space       host.Space // on the disk of the data
 
 	address string // of the server
@@ -146,6 +147,10 @@ func (w *World) workers() []admin.Worker {
 	failed := w.Clock.Now().Add(-time.Minute)
 	return []admin.Worker{
 		{Name: "deliver", Running: true, Since: w.Clock.Now().Add(-time.Hour)},
+		{
+			Name: "media-sweeper", Running: true, Since: w.Clock.Now().Add(-time.Hour), Failures: 1, FailedAt: &failed,
+			Cause: w.SweepError,
+		},
 		{Name: "mail", Running: !w.MailStopped, Since: failed, Failures: 2, FailedAt: &failed},
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/assayhq/assay/internal/testkit/need"
+	"github.com/assayhq/assay/internal/testkit/requires"
 )
 
 // debianBinaries is where Debian installs the server programs of each major version, outside the PATH.
@@ -29,7 +29,7 @@ func findBinaries() (string, error) {
 			return folder, nil
 		}
 	}
-	return "", need.Missing("the PostgreSQL server", "postgresql")
+	return "", requires.Missing("the PostgreSQL server", "postgresql")
 }
 
 // newestFirst sorts folders of the form …/VERSION/bin; versions are numbers such as 15 or 9.6.

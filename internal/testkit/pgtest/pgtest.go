@@ -18,7 +18,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/assayhq/assay/internal/testkit/need"
+	"github.com/assayhq/assay/internal/testkit/requires"
 )
 
 // Variable is the environment variable with the DSN of a running server.
@@ -30,7 +30,7 @@ const statementTimeout = time.Minute
 // fast run and fails it if PostgreSQL is not installed.
 func Database(t testing.TB) string {
 	t.Helper()
-	need.Engine(t, "PostgreSQL")
+	requires.Engine(t, "PostgreSQL")
 	server, err := sharedServer()
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func Database(t testing.TB) string {
 // Cluster starts a server for this test only, to stop or crash it. It ends with the test.
 func Cluster(t testing.TB) *Instance {
 	t.Helper()
-	need.Engine(t, "PostgreSQL")
+	requires.Engine(t, "PostgreSQL")
 	instance, err := Launch()
 	if err != nil {
 		t.Fatal(err)

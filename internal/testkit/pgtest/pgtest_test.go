@@ -16,8 +16,8 @@ import (
 	"github.com/assayhq/assay/internal/testkit/child"
 	"github.com/assayhq/assay/internal/testkit/expect"
 	"github.com/assayhq/assay/internal/testkit/must"
-	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
+	"github.com/assayhq/assay/internal/testkit/requires"
 )
 
 // doomedRole makes this test binary act as a test process that is about to be killed.
@@ -99,7 +99,7 @@ func TestDatabase_Settings(t *testing.T) {
 }
 
 func TestDatabase_DroppedAtTheEnd(t *testing.T) {
-	need.Engine(t, "PostgreSQL")
+	requires.Engine(t, "PostgreSQL")
 	var dsn string
 	t.Run("Use", func(t *testing.T) {
 		dsn = pgtest.Database(t)
@@ -153,7 +153,7 @@ func TestInstance_KeepsAcknowledgedRows(t *testing.T) {
 }
 
 func TestLaunch_NothingIsLeftOfAKilledProcess(t *testing.T) {
-	need.Engine(t, "PostgreSQL")
+	requires.Engine(t, "PostgreSQL")
 	temporary := t.TempDir() // used unless the test runs as root
 	process := exec.Command(os.Args[0])
 	process.Env = append(os.Environ(), doomedRole+"=1", "TMPDIR="+temporary)

@@ -16,7 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/assayhq/assay/internal/testkit/child"
-	"github.com/assayhq/assay/internal/testkit/need"
+	"github.com/assayhq/assay/internal/testkit/requires"
 )
 
 const (
@@ -44,7 +44,8 @@ func Start(t testing.TB) *Server {
 func StartProtected(t testing.TB, password string) *Server {
 	t.Helper()
 	s := &Server{
-		program: need.Program(t, "redis-server", "redis-server", "valkey-server"), password: password, folder: t.TempDir(),
+		program:  requires.Program(t, "redis-server", "redis-server", "valkey-server"),
+		password: password, folder: t.TempDir(),
 	}
 	t.Cleanup(func() { s.Kill(t) })
 	var err error

@@ -21,7 +21,7 @@ import (
 
 	"github.com/assayhq/assay/internal/testkit/child"
 	"github.com/assayhq/assay/internal/testkit/must"
-	"github.com/assayhq/assay/internal/testkit/need"
+	"github.com/assayhq/assay/internal/testkit/requires"
 )
 
 const (
@@ -49,7 +49,7 @@ func Start(t testing.TB) *Server {
 	for name, value := range Credentials() {
 		t.Setenv(name, value)
 	}
-	need.Engine(t, "an S3 server")
+	requires.Engine(t, "an S3 server")
 	s, err := Launch(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +60,7 @@ func Start(t testing.TB) *Server {
 
 // Launch starts a server over an empty folder. Close ends it.
 func Launch(ctx context.Context, folder string) (*Server, error) {
-	program, err := need.FindTool("install-s3", "versitygw-*")
+	program, err := requires.FindTool("install-s3", "versitygw-*")
 	if err != nil {
 		return nil, err
 	}

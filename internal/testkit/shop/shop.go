@@ -5,7 +5,6 @@ package shop
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"log/slog"
 	"path/filepath"
 	"sync/atomic"
@@ -152,14 +151,12 @@ func (s *Shop) Photo(t testing.TB, k *access.Key) string {
 // Order creates an order with one photo and returns its id; mock is empty with a Live key.
 func (s *Shop) Order(t testing.TB, k *access.Key, mock order.MockOutcome) string {
 	t.Helper()
-	answer, err := s.Service.CreateOrder(t.Context(), k.Actor(access.Origin{}), &order.Draft{
+	created, err := s.Service.CreateOrder(t.Context(), k.Actor(access.Origin{}), &order.Draft{
 		CategoryCode: "bags", BrandCode: "prada", Mock: mock, MockGiven: mock != "",
 		Photos: []order.DraftPhoto{{URL: s.Photo(t, k), IndexCode: "overall-picture"}},
 	}, nil)
 	must.NoError(t, err)
-	var receipt struct{ ID string }
-	must.NoError(t, json.Unmarshal(answer, &receipt))
-	return receipt.ID
+	return created.OrderID
 }
 
 // Trade creates an order of every kind and leaves a photo that no order uses: eight orders, of which two are refunded.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/dump"
 	"github.com/assayhq/assay/internal/testkit/must"
@@ -29,7 +30,8 @@ func EachTarget(t *testing.T, f func(t *testing.T, target string)) {
 // SQLite returns the path of a database that does not exist yet.
 func SQLite(t testing.TB) string { return filepath.Join(t.TempDir(), "assay.db") }
 
-// Open opens the database for the time of the test.
+// Open opens the database for the time of the test. Its logs are sealed with a key of tests until a service sets its
+// own.
 func Open(t testing.TB, target string) *store.Store {
 	t.Helper()
 	s, err := store.Open(t.Context(), target)
@@ -37,6 +39,7 @@ func Open(t testing.TB, target string) *store.Store {
 		t.Fatal(err)
 	}
 	must.CloseLater(t, s)
+	s.SealLogs(audit.NewChain([]byte("key of tests")))
 	return s
 }
 

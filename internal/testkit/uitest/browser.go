@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/assayhq/assay/internal/testkit/need"
+	"github.com/assayhq/assay/internal/testkit/requires"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
@@ -44,7 +44,7 @@ type Browser struct {
 // NewBrowser starts Chromium for the pages at an address, with further flags. It is closed with the test.
 func NewBrowser(t testing.TB, home string, flags ...string) *Browser {
 	t.Helper()
-	program := need.Program(t, "chromium", "chromium", "chromium-browser", "google-chrome")
+	program := requires.Program(t, "chromium", "chromium", "chromium-browser", "google-chrome")
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
 		chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1280, 900))
 	for _, flag := range flags {

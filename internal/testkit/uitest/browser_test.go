@@ -6,14 +6,14 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"github.com/assayhq/assay/internal/testkit/need"
+	"github.com/assayhq/assay/internal/testkit/requires"
 	"github.com/assayhq/assay/internal/testkit/uitest"
 )
 
 // TestAwaitTrue asks a page that gives way to another one while it is asked, and that one before it has what is asked
 // for.
 func TestAwaitTrue(t *testing.T) {
-	need.Engine(t, "a browser")
+	requires.Engine(t, "a browser")
 	pages := map[string]string{
 		"/first": `<!doctype html><title>first</title><link rel=icon href="data:,">`,
 		"/second": `<!doctype html><title>second</title><link rel=icon href="data:,">

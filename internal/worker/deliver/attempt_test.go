@@ -18,7 +18,7 @@ import (
 	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/hostile"
 	"github.com/assayhq/assay/internal/testkit/must"
-	"github.com/assayhq/assay/internal/testkit/wire"
+	"github.com/assayhq/assay/internal/testkit/tcpproxy"
 )
 
 func port(t testing.TB, server *httptest.Server) string {
@@ -48,7 +48,7 @@ func attempt(t testing.TB, s *Sender, e *webhook.Endpoint) (webhook.Attempt, err
 func connections(t testing.TB) (*receiver, *atomic.Int64) {
 	t.Helper()
 	r := &receiver{Server: httptest.NewUnstartedServer(http.NotFoundHandler())}
-	n := wire.Count(r.Server)
+	n := tcpproxy.CountConnections(r.Server)
 	r.StartTLS()
 	t.Cleanup(r.Close)
 	return r, n

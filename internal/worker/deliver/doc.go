@@ -14,7 +14,8 @@
 //
 // A read is one of two things. A scan finds the queues that have a due delivery and the time at which the next one
 // becomes due; it runs when something was queued, at that time, and at least every pollInterval. A fetch reads the
-// next deliveries of up to maxQueuesPerRead queues into their buffers, and looks up their endpoints.
+// next deliveries of up to maxQueuesPerRead queues into their buffers, and looks up their endpoints. A queue that
+// cannot be read is put off, and the others are read.
 //
 // # Scheduling
 //

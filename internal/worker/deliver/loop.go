@@ -17,6 +17,7 @@ const (
 	pollInterval = time.Second // between scans, even if nothing was announced
 	maxPause     = 5 * time.Second
 	secretPause  = time.Minute // of an endpoint whose secret cannot be decrypted
+	maxReadPause = time.Minute // of an endpoint whose queue cannot be read
 
 	stopGrace  = 9 * time.Second // for running attempts when the sender stops
 	finalWrite = time.Second     // to record the remaining results after it

@@ -17,11 +17,12 @@ const (
 
 // metrics have no labels with customer data: the only label has a handful of values.
 type metrics struct {
-	attempts *prometheus.CounterVec
-	acked    prometheus.Counter // those of attempts that were acknowledged: nearly all
-	seconds  prometheus.Histogram
-	inFlight prometheus.Gauge
-	givenUp  prometheus.Counter
+	attempts   *prometheus.CounterVec
+	acked      prometheus.Counter // those of attempts that were acknowledged: nearly all
+	seconds    prometheus.Histogram
+	inFlight   prometheus.Gauge
+	givenUp    prometheus.Counter
+	unreadable prometheus.Counter
 }
 
 func newMetrics(queue *queueState) (*metrics, []prometheus.Collector) {
@@ -39,6 +40,10 @@ func newMetrics(queue *queueState) (*metrics, []prometheus.Collector) {
 		givenUp: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "assay_webhook_deliveries_failed_total", Help: "Webhook deliveries that failed in every attempt.",
 		}),
+		unreadable: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "assay_webhook_queue_read_failures_total",
+			Help: "Reads of the webhook deliveries to an endpoint that failed: they wait, others are sent.",
+		}),
 	}
 	for _, result := range []string{
 		resultDelivered, resultRejected, string(webhook.FailureTimeout), string(webhook.FailureUnresolvable),
@@ -48,7 +53,7 @@ func newMetrics(queue *queueState) (*metrics, []prometheus.Collector) {
 		m.attempts.WithLabelValues(result)
 	}
 	m.acked = m.attempts.WithLabelValues(resultDelivered)
-	return m, []prometheus.Collector{m.attempts, m.seconds, m.inFlight, m.givenUp, queue}
+	return m, []prometheus.Collector{m.attempts, m.seconds, m.inFlight, m.givenUp, m.unreadable, queue}
 }
 
 func (m *metrics) observe(a *webhook.Attempt) {

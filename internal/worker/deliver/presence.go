@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	presenceInterval = 500 * time.Millisecond
-	presenceLifetime = 5 * time.Second // since the last heartbeat
+	presenceInterval  = 500 * time.Millisecond
+	presenceLifetime  = 5 * time.Second // since the last heartbeat
+	deregisterTimeout = time.Second
 )
 
 // presence assigns endpoints to the senders that work on one database. Every sender writes a heartbeat and computes
@@ -89,7 +90,9 @@ func (s *Sender) heartbeat(ctx context.Context) {
 
 // deregister removes this sender and its leases. If that fails, they expire.
 func (s *Sender) deregister(ctx context.Context) {
-	if err := s.Store.Update(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deregisterTimeout)
+	defer cancel()
+	if err := s.Store.Update(ctx, func(tx *store.Tx) error {
 		return tx.SenderGone(s.node)
 	}); err != nil {
 		s.Log.WarnContext(ctx, "sender could not be deregistered", "error", err)

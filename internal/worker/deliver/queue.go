@@ -27,10 +27,11 @@ const (
 // endpointQueue is the state of an endpoint and its queue on this node.
 type endpointQueue struct {
 	endpointID  string
-	target      *target   // the endpoint at the last lookup
-	checkedAt   time.Time // time of the last lookup
-	leaseUntil  time.Time // of the queue
-	pausedUntil time.Time // not read before
+	target      *target       // the endpoint at the last lookup
+	checkedAt   time.Time     // time of the last lookup
+	leaseUntil  time.Time     // of the queue
+	pausedUntil time.Time     // not read before
+	readPause   time.Duration // after the last read, if it failed
 
 	cursor       store.Place             // of the last delivery read
 	buffer       []*store.QueuedDelivery // read, not yet sent

@@ -17,6 +17,9 @@ const (
 	// within it are many where it is short, and would look in vain.
 	lookPause = time.Millisecond
 
+	// dropBatch is how many deliveries to a deleted endpoint are dropped at a time: others wait for the writer.
+	dropBatch = 500
+
 	// leaseMargin is how much longer than an attempt a lease lasts.
 	leaseMargin = 10 * time.Second
 )
@@ -87,10 +90,12 @@ func (l *loop) startRead(f func() (use func() error)) {
 				l.pause = 0
 				if l.retryPause == 0 { // else results wait, and it is not well
 					l.done.Set()
+					l.rounds.Ended(nil)
 				}
 				return
 			}
 			if !l.stopping() {
+				l.rounds.Ended(err)
 				l.Log.ErrorContext(l.ctx, "due deliveries could not be read", "error", err)
 			}
 			l.scanNow, l.pause = true, backoff(l.pause)
@@ -196,7 +201,9 @@ type (
 	fetched struct {
 		leaseUntil time.Time         // zero: another node has the queue
 		endpoint   *webhook.Endpoint // nil: deleted
+		backlog    bool              // of a deleted endpoint: more is to be dropped
 		deliveries []*store.QueuedDelivery
+		err        error // why the queue could not be read
 	}
 )
 
@@ -220,11 +227,8 @@ func (l *loop) fetch(wanted map[*endpointQueue]int, now time.Time) {
 	l.startRead(func() func() error {
 		got, err := l.fetchAll(requests, now)
 		return func() error {
-			for i, r := range requests {
-				if got == nil || err != nil {
-					break
-				}
-				l.apply(r, got[i], now)
+			for i := range got { // the queues without a result stay in the line
+				l.apply(requests[i], got[i], now)
 			}
 			return err
 		}
@@ -235,11 +239,20 @@ func (l *loop) fetch(wanted map[*endpointQueue]int, now time.Time) {
 func (l *loop) apply(r request, got fetched, now time.Time) {
 	queue := r.queue
 	queue.leaseUntil = got.leaseUntil
+	if got.err != nil {
+		l.putOff(queue, got.err, now)
+		return
+	}
+	queue.readPause = 0
 	if r.known == nil && r.forgot == l.forgotten.Load() { // else it may have been read before the change
 		queue.checkedAt = now
 	}
 	if got.endpoint == nil { // deleted, or leased by another node
+		queue.target = nil // which is not to be taken for the endpoint while more is dropped
 		l.scheduler.pause(queue, now)
+		if got.backlog {
+			l.scheduler.enqueue(queue)
+		}
 		return
 	}
 	if got.endpoint.PausedAt != nil {
@@ -268,7 +281,24 @@ func (l *loop) apply(r request, got fetched, now time.Time) {
 	l.scheduler.add(queue, got.deliveries)
 }
 
-// fetchAll reads all requests, in order. Pending deliveries of deleted endpoints are dropped.
+// putOff lets a queue that cannot be read wait, longer after each try, while others are read. Whether it is the
+// database that cannot be read is told by a scan.
+func (l *loop) putOff(queue *endpointQueue, err error, now time.Time) {
+	if l.stopping() {
+		return
+	}
+	l.metrics.unreadable.Inc()
+	if queue.readPause == 0 {
+		l.Log.ErrorContext(l.ctx, "due deliveries to an endpoint could not be read; they wait, and it is tried again",
+			"endpoint_id", queue.endpointID, "error", err)
+	}
+	queue.readPause = min(max(2*queue.readPause, pollInterval), maxReadPause)
+	l.scheduler.pause(queue, now.Add(queue.readPause))
+	l.scanNow = true
+}
+
+// fetchAll reads the requests, in order, as far as the first that fails: a database that is slow or gone would fail
+// each of them. Pending deliveries of endpoints that are deleted, or whose key is revoked, are dropped, some at a time.
 func (l *loop) fetchAll(requests []request, now time.Time) ([]fetched, error) {
 	leases, err := l.leaseQueues(requests, now)
 	if err != nil {
@@ -280,27 +310,31 @@ func (l *loop) fetchAll(requests []request, now time.Time) ([]fetched, error) {
 			ids = append(ids, r.endpointID)
 		}
 	}
-	endpoints, err := l.Store.Receiving(l.ctx, ids)
-	if err != nil {
-		return nil, err
-	}
-	all := make([]fetched, len(requests))
-	for i, r := range requests {
-		f := &all[i]
-		f.leaseUntil, f.endpoint = leases[r.endpointID], r.known
+	endpoints, together := l.Store.Receiving(l.ctx, ids)
+	all := make([]fetched, 0, len(requests))
+	for _, r := range requests {
+		f := fetched{leaseUntil: leases[r.endpointID], endpoint: r.known}
+		if together != nil && r.known == nil && !f.leaseUntil.IsZero() { // is it this one that cannot be read?
+			endpoints, f.err = l.Store.Receiving(l.ctx, []string{r.endpointID})
+		}
 		if f.endpoint == nil {
 			f.endpoint = endpoints[r.endpointID]
 		}
 		switch {
+		case f.err != nil:
 		case f.leaseUntil.IsZero():
 			f.endpoint = nil
 		case f.endpoint == nil:
-			err = l.Store.Update(l.ctx, func(tx *store.Tx) error { return tx.DropPendingDeliveries(r.endpointID) })
+			f.err = l.Store.Update(l.ctx, func(tx *store.Tx) error {
+				n, err := tx.DropPendingDeliveries(r.endpointID, dropBatch)
+				f.backlog = n == dropBatch
+				return err
+			})
 		case r.limit > 0 && f.endpoint.PausedAt == nil:
-			f.deliveries, err = l.Store.DueDeliveries(l.ctx, r.endpointID, r.cursor, now, r.limit)
+			f.deliveries, f.err = l.Store.DueDeliveries(l.ctx, r.endpointID, r.cursor, now, r.limit)
 		}
-		if err != nil {
-			return nil, err
+		if all = append(all, f); f.err != nil {
+			break
 		}
 	}
 	return all, nil

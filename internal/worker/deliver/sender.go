@@ -6,12 +6,9 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
-	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -69,6 +66,7 @@ type Sender struct {
 	forgotten atomic.Int64 // how often ForgetEndpoints was called
 
 	done        *liveness.Mark
+	rounds      liveness.Rounds
 	presence    presence
 	poll, grace time.Duration
 }
@@ -109,27 +107,14 @@ func New(c Config) *Sender {
 	return s
 }
 
-// LoadCAs returns the system's CAs together with those in a PEM file.
-func LoadCAs(file string) (*x509.CertPool, error) {
-	pool, err := x509.SystemCertPool()
-	if err != nil {
-		pool = x509.NewCertPool()
-	}
-	pem, err := os.ReadFile(filepath.Clean(file))
-	if err != nil {
-		return nil, err
-	}
-	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("%s holds no certificate in PEM form", file)
-	}
-	return pool, nil
-}
-
 // Name implements the worker interface.
 func (s *Sender) Name() string { return "webhooks" }
 
 // Progress tells how long ago the queues were last read, while results could be recorded.
 func (s *Sender) Progress() (age, limit time.Duration) { return s.done.Age(), liveness.Limit }
+
+// Failures tells how often queues could not be read, or results not be recorded.
+func (s *Sender) Failures() liveness.Failures { return s.rounds.Failures() }
 
 // Wake tells this sender and those of other nodes that deliveries were queued. It does not block.
 func (s *Sender) Wake() {

@@ -20,7 +20,9 @@ const (
 	// a fifth of their lifetime.
 	maxMargin = time.Minute
 
-	maxTokens = 4096 // in the cache; expired ones beyond it are removed
+	// The receivers choose how long their tokens are and live: beyond these bounds the cache gives some up.
+	maxTokens     = 4096
+	maxTokenBytes = 16 << 20
 )
 
 // tokens fetches and caches access tokens (client-credentials grant). The credentials of an endpoint never change,
@@ -33,6 +35,7 @@ type tokens struct {
 	fetches singleflight.Group
 	mu      sync.Mutex
 	cache   map[string]token
+	bytes   int // of all values in the cache
 }
 
 type token struct {
@@ -94,22 +97,37 @@ func (t *tokens) drop(endpointID, value string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.cache[endpointID].value == value {
-		delete(t.cache, endpointID)
+		t.remove(endpointID)
 	}
 }
 
 func (t *tokens) put(endpointID string, kept token) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.cache) >= maxTokens {
+	t.remove(endpointID)
+	full := func() bool { return len(t.cache) >= maxTokens || t.bytes+len(kept.value) > maxTokenBytes }
+	if full() {
 		now := t.now()
 		for id, k := range t.cache {
 			if !now.Before(k.expires) {
-				delete(t.cache, id)
+				t.remove(id)
 			}
 		}
 	}
+	for id := range t.cache { // any of them: it is fetched again
+		if !full() {
+			break
+		}
+		t.remove(id)
+	}
 	t.cache[endpointID] = kept
+	t.bytes += len(kept.value)
+}
+
+// remove must be called with t.mu held.
+func (t *tokens) remove(endpointID string) {
+	t.bytes -= len(t.cache[endpointID].value)
+	delete(t.cache, endpointID)
 }
 
 // fetch requests a token and keeps it.

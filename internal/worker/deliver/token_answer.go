@@ -16,8 +16,10 @@ import (
 	"github.com/assayhq/assay/internal/domain/webhook"
 )
 
-// maxTokenAnswer is how much of the response of a token URL is read.
-const maxTokenAnswer = 1 << 20
+const (
+	maxTokenAnswer = 1 << 20  // of the response of a token URL, in bytes
+	maxToken       = 64 << 10 // of an access token: no receiver takes a longer header
+)
 
 // tokenRequest is the client-credentials grant: id and secret are sent as HTTP Basic, form-encoded (RFC 6749, 2.3.1).
 func tokenRequest(ctx context.Context, o *webhook.OAuth, clientSecret string) (*http.Request, error) {
@@ -74,6 +76,8 @@ func readToken(r *http.Response, body []byte, failed error) (g grant, problem st
 		return g, status + ": the response is not JSON"
 	case value == "":
 		return g, status + ": no access_token in the response"
+	case len(value) > maxToken:
+		return g, status + ": the access_token is longer than 64 KiB"
 	case !sendable(value):
 		return g, status + ": the access_token has characters that no header can carry"
 	}

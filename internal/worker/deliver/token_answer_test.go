@@ -101,6 +101,10 @@ func TestTokenFailures(t *testing.T) {
 			before: say(200, asJSON, `{"access_token":"s3cret\ns3cret"}`),
 			answer: "HTTP 200 OK: the access_token has characters that no header can carry\n" + `{"access_token":••••••}`,
 		},
+		"LongToken": {
+			before: say(200, asJSON, `{"access_token":"`+strings.Repeat("s3cret", 11_000)+`"}`),
+			answer: "HTTP 200 OK: the access_token is longer than 64 KiB\n" + `{"access_token":••••••}`,
+		},
 		"EndlessToken": {
 			before: say(200, asJSON, `{"access_token":"`+strings.Repeat("s3cret", 400_000)+`"}`),
 			answer: "HTTP 200 OK: the response is longer than 1 MiB\n" + `{"access_token":••••••`,

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -237,5 +238,31 @@ func TestTokenFetchOutlivesItsFirstCaller(t *testing.T) {
 	}
 	if n := a.requests.Load(); n != 1 {
 		t.Errorf("%d requests", n)
+	}
+}
+
+// TestTokenCacheIsBounded: receivers choose the length of their tokens and how long these are valid.
+func TestTokenCacheIsBounded(t *testing.T) {
+	now := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
+	tokens := newTokens(nil, time.Second, func() time.Time { return now })
+	for i := range 2 * maxTokens {
+		tokens.put(strconv.Itoa(i), token{strings.Repeat("t", maxToken), now.Add(time.Hour)})
+	}
+	if tokens.bytes > maxTokenBytes || len(tokens.cache)*maxToken != tokens.bytes {
+		t.Errorf("%d tokens of %d bytes are kept", len(tokens.cache), tokens.bytes)
+	}
+	for i := range 2 * maxTokens {
+		tokens.put(strconv.Itoa(i), token{"t", now.Add(time.Hour)})
+	}
+	if len(tokens.cache) > maxTokens || tokens.bytes > maxTokenBytes {
+		t.Errorf("%d tokens of %d bytes are kept", len(tokens.cache), tokens.bytes)
+	}
+	last := strconv.Itoa(2*maxTokens - 1)
+	if _, ok := tokens.cached(last); !ok {
+		t.Error("the newest token is not kept")
+	}
+	tokens.drop(last, "t")
+	if _, ok := tokens.cached(last); ok {
+		t.Error("a token is kept that was dropped")
 	}
 }

@@ -56,6 +56,7 @@ func (l *loop) write(now time.Time) {
 		l.update(func() {
 			l.writing = 0
 			if err != nil {
+				l.rounds.Ended(err)
 				l.Log.ErrorContext(l.ctx, "delivery results could not be recorded", "error", err)
 				l.results, l.queues = append(results, l.results...), append(queues, l.queues...)
 				l.retryPause = backoff(l.retryPause)

@@ -44,6 +44,7 @@ type Keeper struct {
 	Metrics prometheus.Registerer // nil: not registered
 
 	metrics metrics
+	rounds  liveness.Rounds
 }
 
 // metrics tell what housekeeping could not do.
@@ -86,8 +87,11 @@ const maxRound = 15 * time.Minute
 // Progress tells how long ago a round ended, or something was done in one.
 func (k *Keeper) Progress() (age, limit time.Duration) { return k.Done.Age(), maxRound }
 
-// Run runs a round at once and then at intervals, until ctx ends. It returns after a round with errors: the supervisor
-// logs them and starts it again.
+// Failures tells of the rounds that failed on this node.
+func (k *Keeper) Failures() liveness.Failures { return k.rounds.Failures() }
+
+// Run runs a round at once and then at intervals, until ctx ends. After one with errors, too, the next one waits for
+// its time, on this node, unless there is more to do: what fails for long must not run all the time.
 func (k *Keeper) Run(ctx context.Context) error {
 	interval := min(max(k.shortest()/10, minInterval), maxInterval)
 	tick := time.NewTicker(interval)
@@ -99,13 +103,18 @@ func (k *Keeper) Run(ctx context.Context) error {
 			more, err = k.round(ctx)
 			return err
 		})
-		if err != nil {
-			return err
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			k.rounds.Ended(err)
+			k.Log.ErrorContext(ctx, "housekeeping failed", "error", err, "cause", errors.Unwrap(err))
+			tick.Reset(interval) // however long the round took
+		case !done: // another node does it
+			k.rounds.Ended(nil)
+			k.Done.Set()
 		}
-		if !done {
-			k.Done.Set() // another node does it
-		}
-		if done && more && ctx.Err() == nil {
+		if done && more {
 			continue
 		}
 		select {
@@ -211,13 +220,13 @@ func (k *Keeper) round(ctx context.Context) (more bool, err error) {
 			k.metrics.skipped.WithLabelValues(task.name).Add(float64(rows))
 		}
 	}
+	if len(failures) == 0 { // one that pauses does not end what failed before
+		k.rounds.Ended(nil)
+	}
 	return more, errors.Join(failures...)
 }
 
 func (k *Keeper) clockIsWrong(ctx context.Context, now time.Time) (bool, error) {
-	if k.Clock == nil {
-		return false, nil
-	}
 	why, err := k.Clock.Check(ctx, now)
 	if err != nil {
 		return false, fmt.Errorf("check the clock: %w", err)

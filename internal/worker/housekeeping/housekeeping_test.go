@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,6 +20,8 @@ import (
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pictures"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
+	"github.com/assayhq/assay/internal/testkit/shop"
+	"github.com/assayhq/assay/internal/testkit/storetest"
 	"github.com/assayhq/assay/internal/worker/housekeeping"
 	"github.com/assayhq/assay/internal/worker/liveness"
 )
@@ -289,6 +293,79 @@ func TestRound_Skipped(t *testing.T) {
 		}
 		if got := metric(t, registry, "assay_housekeeping_skipped_total"); got != 2 {
 			t.Errorf("%v rows were skipped, want 1 in each of two rounds", got)
+		}
+	})
+}
+
+// TestRun_Failure checks that a round with errors is not repeated at once: the next one waits for its time, however
+// long the round took. A round that pauses because of the clock does not end what failed before.
+func TestRun_Failure(t *testing.T) {
+	s := shop.New(t, storetest.SQLite(t)).Service
+	synctest.Test(t, func(t *testing.T) {
+		const interval, took = time.Minute, 90 * time.Second
+		var begun []time.Duration
+		start := time.Now()
+		away, off := errors.New("the database is away"), time.Duration(0)
+		err, lasts := away, took
+		k := &housekeeping.Keeper{
+			Service: s, Now: time.Now, Log: slog.New(slog.DiscardHandler), PhotoRequestAge: week, UnusedPhotoAge: week,
+			ClaimAge: claim, AttemptAge: week, DeliveryAge: week,
+			Clock: &housekeeping.ClockGuard{ // what a round asks first; a database does not work in the bubble
+				Elapsed: func() time.Duration { return time.Since(start) },
+				Newest:  func(context.Context) (time.Time, error) { return time.Time{}, nil },
+				Database: func(context.Context) (time.Time, error) {
+					begun = append(begun, time.Since(start))
+					time.Sleep(lasts)
+					return time.Now().Add(off), err
+				},
+			},
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- k.Run(ctx) }()
+		after := func(d time.Duration, rounds ...time.Duration) {
+			t.Helper()
+			time.Sleep(d)
+			synctest.Wait()
+			if !slices.Equal(begun, rounds) {
+				t.Errorf("rounds began after %v, want %v", begun, rounds)
+			}
+			if f := k.Failures(); f.Count != 2 || !errors.Is(f.Err, away) || f.Last.Sub(start) != 2*took+interval {
+				t.Errorf("the failures are %+v", f)
+			}
+		}
+		const second, third = took + interval, 2 * (took + interval)
+		after(third-time.Second, 0, second)
+		err, off, lasts = nil, 2*time.Hour, 0
+		after(2*time.Second, 0, second, third)
+		stop()
+		must.NoError(t, <-ended)
+	})
+}
+
+// TestRun_Recovery checks that a failure is told until a round succeeds.
+func TestRun_Recovery(t *testing.T) {
+	integrationtest.Each(t, func(t *testing.T, w *integrationtest.World) {
+		id := w.NewAccount(t).Live(t).CreateID(t)
+		w.RequestPhotos(t, id)
+		facts := rawsql.Rows(t, w.Target, "SELECT facts FROM orders WHERE id = '"+id+"'")[0][0]
+		set := func(facts string) {
+			rawsql.Exec(t, w.Target, "UPDATE orders SET facts = '"+facts+"' WHERE id = '"+id+"'")
+		}
+		set("{")
+		w.Clock.Advance(2 * week)
+		k := keeper(w)
+		k.ClaimAge = 10 * time.Second // a round each second
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- k.Run(ctx) }()
+		must.Eventually(t, 30*time.Second, "a round has failed", func() bool { return k.Failures().Err != nil })
+		set(facts)
+		must.Eventually(t, 30*time.Second, "a round succeeds", func() bool { return k.Failures().Err == nil })
+		stop()
+		must.NoError(t, <-ended)
+		if f := k.Failures(); f.Count == 0 || f.Last.IsZero() {
+			t.Errorf("what has failed is forgotten: %+v", f)
 		}
 	})
 }

@@ -1,18 +1,23 @@
 package housekeeping_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/service/retention"
 	"github.com/assayhq/assay/internal/testkit/expect"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
@@ -28,6 +33,8 @@ func TestSweeper(t *testing.T) {
 		s := shop.New(t, target)
 		s.Order(t, s.Test, order.MockFake)
 		used := rawsql.Rows(t, target, "SELECT name FROM photos")[0][0]
+		newest := time.Now().Add(-90 * time.Minute)
+		rawsql.Exec(t, target, fmt.Sprintf("UPDATE photos SET created_at = %d", newest.UnixMicro()))
 		place := func(name string) string { return filepath.Join(s.MediaDir, name[:1], name[1:2], name) }
 		write := func(path string, age time.Duration) string {
 			must.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
@@ -44,6 +51,7 @@ func TestSweeper(t *testing.T) {
 			place(used), write(place(photo.NewName(photo.JPEG)), time.Minute),
 			write(filepath.Join(s.Media.StagingDir(), "staged-2"), time.Minute),
 			write(place(photo.NewName(photo.JPEG)), 10*365*24*time.Hour), // of another database: this one is younger
+			write(place(photo.NewName(photo.JPEG)), 80*time.Minute),      // of the database of which this one is a copy
 		}
 		sweeper := &housekeeping.Sweeper{Service: s.Service, Staging: s.Staging, Log: slog.New(slog.DiscardHandler)}
 		must.NoError(t, sweeper.Sweep(t.Context()))
@@ -57,6 +65,68 @@ func TestSweeper(t *testing.T) {
 				t.Errorf("%s is gone", path)
 			}
 		}
+	})
+}
+
+// sweeps is the service of a sweeper, which fails while it has an error. It notes when it is asked to sweep.
+type sweeps struct {
+	err   error
+	start time.Time
+	begun []time.Duration
+}
+
+func (s *sweeps) SweepMedia(context.Context, time.Time) (retention.Sweep, error) {
+	s.begun = append(s.begun, time.Since(s.start))
+	time.Sleep(time.Minute)
+	return retention.Sweep{}, s.err
+}
+
+// TestSweeper_Failure: a sweep that fails is tried again when the next one is due, not at once, and is told until one
+// succeeds. One that cannot begin comes sooner, and ends nothing that failed before.
+func TestSweeper_Failure(t *testing.T) {
+	staging, err := media.NewStaging(t.TempDir())
+	must.NoError(t, err)
+	denied, away := errors.New("access denied"), errors.New("the database has no time")
+	synctest.Test(t, func(t *testing.T) {
+		const round = 6*time.Hour + time.Minute
+		service := &sweeps{err: denied, start: time.Now()}
+		var clock error
+		var off, lasts time.Duration
+		sweeper := &housekeeping.Sweeper{
+			Service: service, Staging: staging, Log: slog.New(slog.DiscardHandler),
+			Clock: &housekeeping.ClockGuard{
+				Elapsed: func() time.Duration { return time.Since(service.start) },
+				Newest:  func(context.Context) (time.Time, error) { return time.Time{}, nil },
+				Database: func(context.Context) (time.Time, error) {
+					time.Sleep(lasts)
+					return time.Now().Add(off), clock
+				},
+			},
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- sweeper.Run(ctx) }()
+		after := func(d time.Duration, failures int, cause error, begun ...time.Duration) {
+			t.Helper()
+			time.Sleep(d)
+			synctest.Wait()
+			if f := sweeper.Failures(); f.Count != failures || !errors.Is(f.Err, cause) {
+				t.Errorf("after %s the failures are %+v, want %d: %v", time.Since(service.start), f, failures, cause)
+			}
+			if !slices.Equal(service.begun, begun) {
+				t.Errorf("sweeps began after %v, want %v", service.begun, begun)
+			}
+		}
+		after(round-time.Second, 1, denied, 0)
+		off = 2 * time.Hour
+		after(2*time.Second, 1, denied, 0) // the clock seems wrong
+		off, clock, lasts = 0, away, time.Second
+		after(time.Hour+lasts, 2, away, 0)
+		service.err, clock, lasts = nil, nil, 0
+		after(time.Hour, 2, away, 0, round+2*time.Hour+time.Second)
+		after(time.Minute, 2, nil, 0, round+2*time.Hour+time.Second)
+		stop()
+		must.NoError(t, <-ended)
 	})
 }
 
@@ -140,6 +210,7 @@ func TestSweeper_S3(t *testing.T) {
 	must.NoError(t, err)
 	s := shop.New(t, storetest.SQLite(t), func(c *service.Config) { c.Media = bucket })
 	s.Order(t, s.Test, order.MockFake)
+	rawsql.Exec(t, s.Target, fmt.Sprintf("UPDATE photos SET created_at = %d", time.Now().Add(time.Hour).UnixMicro()))
 	orphan := photo.NewName(photo.JPEG)
 	staged, err := s.Staging.Stage(t.Context(), strings.NewReader("x"), 1)
 	must.NoError(t, err)
@@ -149,10 +220,10 @@ func TestSweeper_S3(t *testing.T) {
 		before time.Time
 		swept  int
 	}{{time.Now().Add(-time.Hour), 0}, {time.Now().Add(time.Hour), 1}, {time.Now().Add(time.Hour), 0}} {
-		swept, _, err := s.Service.SweepMedia(t.Context(), round.before)
+		swept, err := s.Service.SweepMedia(t.Context(), round.before)
 		must.NoError(t, err)
-		if swept != round.swept {
-			t.Errorf("%d files swept, want %d", swept, round.swept)
+		if swept.Deleted != round.swept {
+			t.Errorf("%d files swept, want %d", swept.Deleted, round.swept)
 		}
 	}
 	left := 0

@@ -4,6 +4,7 @@ package liveness
 
 import (
 	"context"
+	"math"
 	"sync/atomic"
 	"time"
 )
@@ -11,7 +12,10 @@ import (
 // Limit is how long a worker that looks for work every few seconds may go without success.
 const Limit = 30 * time.Second
 
-// Mark is when a worker last got something done, by the clock that nobody sets. The zero mark is of no use: see New.
+// NoLimit is the limit of a worker without which a node is ready.
+const NoLimit = time.Duration(math.MaxInt64)
+
+// Mark is when a worker last got something done, by the monotonic clock. The zero mark is of no use: see New.
 type Mark struct {
 	start time.Time
 	last  atomic.Int64 // nanoseconds since start

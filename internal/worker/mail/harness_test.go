@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/netguard"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/child"
@@ -16,7 +17,6 @@ import (
 	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/assayhq/assay/internal/testkit/smtptest"
 	"github.com/assayhq/assay/internal/testkit/storetest"
-	"github.com/assayhq/assay/internal/worker/deliver"
 	"github.com/assayhq/assay/internal/worker/mail"
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -61,7 +61,7 @@ func (o *office) senderOf(t *testing.T, sv *service.Service, s *smtptest.Server,
 		Log: slog.New(slog.NewTextHandler(&o.log, nil)), Metrics: r,
 	}
 	if s != nil {
-		c.RootCAs, err = deliver.LoadCAs(s.CAFile)
+		c.RootCAs, err = netguard.LoadCAs(s.CAFile)
 		must.NoError(t, err)
 	}
 	return mail.New(c)

@@ -324,7 +324,7 @@ func TestNothingHappened(t *testing.T) {
 		o.Owner.PasswordHash = access.HashPassword(password)
 		g := o.Service.SignIn(access.Portal)
 		_, err = g.ChangeEmail(
-			t.Context(), o.Owner.Person(), signin.Proof{Password: "wrong"}, taken.Owner.Email, "", access.Origin{})
+			t.Context(), o.Owner.Person(), signin.Proof{Password: "wrong"}, taken.Owner.Email, access.Origin{})
 		if !errors.Is(err, signin.WrongPassword) {
 			t.Errorf("an email without the password: %v", err)
 		}

@@ -23,6 +23,9 @@ const (
 	overhead  = 512     // of a block
 	interval  = time.Second
 	sayEvery  = time.Minute
+
+	// maxTogether is how many blocks are stored in a transaction, which has to end in time however many there are.
+	maxTogether = 200
 )
 
 // Store is where requests are stored; *service.Service is one.
@@ -35,10 +38,11 @@ type Log struct {
 	store    Store
 	log      *slog.Logger
 	done     *liveness.Mark
+	rounds   liveness.Rounds
 	wake     chan struct{}
 	recorded prometheus.Counter
 	dropped  prometheus.Counter
-	flushing sync.Mutex // one flush at a time
+	flushing chan struct{} // holds a value while a flush runs: one at a time
 
 	mu     sync.Mutex
 	open   map[access.Tenant]*requestlog.Block
@@ -50,7 +54,7 @@ type Log struct {
 // New returns an empty log.
 func New(store Store, log *slog.Logger, metrics prometheus.Registerer) *Log {
 	l := &Log{
-		store: store, log: log, done: liveness.New(), wake: make(chan struct{}, 1),
+		store: store, log: log, done: liveness.New(), wake: make(chan struct{}, 1), flushing: make(chan struct{}, 1),
 		open: make(map[access.Tenant]*requestlog.Block),
 		recorded: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "assay_request_log_recorded_total", Help: "Requests that were stored in the request log.",
@@ -95,14 +99,18 @@ func (l *Log) Add(e requestlog.Entry) {
 // Name names the worker.
 func (l *Log) Name() string { return "request log" }
 
-// Progress tells how long ago everything was stored.
-func (l *Log) Progress() (age, limit time.Duration) { return l.done.Age(), liveness.Limit }
+// Progress tells how long ago everything was stored. Requests are answered whether they are recorded or not.
+func (l *Log) Progress() (age, limit time.Duration) { return l.done.Age(), liveness.NoLimit }
+
+// Failures tells how often what was recorded could not be stored.
+func (l *Log) Failures() liveness.Failures { return l.rounds.Failures() }
 
 // Run stores what was recorded until ctx ends. What comes after is stored by Flush.
 func (l *Log) Run(ctx context.Context) error {
 	var said time.Time
 	liveness.Poll(ctx, interval, l.wake, func(ctx context.Context) error {
 		err := l.Flush(ctx)
+		l.rounds.Ended(err)
 		if time.Since(said) > sayEvery {
 			if n := l.takeMissed(); n > 0 {
 				said = time.Now()
@@ -126,23 +134,28 @@ func (l *Log) takeMissed() int64 {
 
 // Flush stores what was recorded so far. What cannot be stored stays for the next time.
 func (l *Log) Flush(ctx context.Context) error {
-	l.flushing.Lock()
-	defer l.flushing.Unlock()
-	blocks := l.take()
-	if len(blocks) > 0 {
-		if err := l.store.RecordRequests(ctx, blocks); err != nil {
+	select {
+	case l.flushing <- struct{}{}:
+		defer func() { <-l.flushing }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	for blocks := l.take(); len(blocks) > 0; {
+		some := blocks[:min(len(blocks), maxTogether)]
+		if err := l.store.RecordRequests(ctx, some); err != nil {
 			l.mu.Lock()
 			l.full = append(blocks, l.full...)
 			l.mu.Unlock()
 			return err
 		}
+		l.mu.Lock()
+		for _, b := range some {
+			l.bytes -= b.Size() + overhead
+			l.recorded.Add(float64(b.Requests))
+		}
+		l.mu.Unlock()
+		blocks = blocks[len(some):]
 	}
-	l.mu.Lock()
-	for _, b := range blocks {
-		l.bytes -= b.Size() + overhead
-		l.recorded.Add(float64(b.Requests))
-	}
-	l.mu.Unlock()
 	l.done.Set()
 	return nil
 }

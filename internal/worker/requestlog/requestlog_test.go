@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	domain "github.com/assayhq/assay/internal/domain/requestlog"
 	"github.com/assayhq/assay/internal/testkit/child"
 	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/worker/liveness"
 	"github.com/assayhq/assay/internal/worker/requestlog"
 )
 
@@ -25,13 +27,19 @@ type shelf struct {
 	mu       sync.Mutex
 	requests int
 	away     bool
+	most     int // blocks at once
+	calls    int // until it is away; 0: any number
 }
 
 func (s *shelf) RecordRequests(_ context.Context, blocks []*domain.Block) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.most = max(s.most, len(blocks))
 	if s.away {
 		return errors.New("away")
+	}
+	if s.calls--; s.calls == 0 {
+		s.away = true
 	}
 	for _, b := range blocks {
 		s.requests += b.Requests
@@ -102,8 +110,12 @@ func TestLog(t *testing.T) {
 	must.Eventually(t, time.Minute, "the loss is said", func() bool {
 		return strings.Contains(out.String(), "requests are missing in the request log")
 	})
+	if f := l.Failures(); f.Count == 0 || f.Err == nil {
+		t.Errorf("nothing has failed: %+v", f)
+	}
 	s.set(false)
 	must.Eventually(t, time.Minute, "what was kept is stored", func() bool { return s.stored() == added-dropped })
+	must.Eventually(t, time.Minute, "nothing fails anymore", func() bool { return l.Failures().Err == nil })
 	if got := int(sum("assay_request_log_recorded_total")); got != added-dropped {
 		t.Errorf("%d requests are counted as recorded", got)
 	}
@@ -118,5 +130,30 @@ func TestLog(t *testing.T) {
 	}
 	if age, limit := l.Progress(); age > limit || limit < time.Second {
 		t.Errorf("the last progress was %v ago", age)
+	}
+}
+
+// TestFlush_Parts checks that what has gathered is stored in transactions of a limited size, and that what is stored of
+// it stays stored when the database goes away in the middle.
+func TestFlush_Parts(t *testing.T) {
+	const accounts, most = 1000, 300
+	s := &shelf{calls: 2}
+	l := requestlog.New(s, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
+	for n := range accounts {
+		l.Add(entry(strconv.Itoa(n), ""))
+	}
+	if err := l.Flush(t.Context()); err == nil {
+		t.Error("the database was away, and nobody noticed")
+	}
+	if n := s.stored(); n == 0 || n > 2*most {
+		t.Errorf("%d requests are stored before the database goes away", n)
+	}
+	if _, limit := l.Progress(); limit != liveness.NoLimit {
+		t.Errorf("a node without its request log is not ready after %s", limit)
+	}
+	s.set(false)
+	must.NoError(t, l.Flush(t.Context()))
+	if n := s.stored(); n != accounts || s.most > most {
+		t.Errorf("%d requests are stored of %d, up to %d blocks at once", n, accounts, s.most)
 	}
 }

@@ -4,14 +4,23 @@ const dialog = document.getElementById("camera");
 const video = document.getElementById("video");
 const overlay = document.getElementById("overlay");
 const overlayOn = document.getElementById("overlay-on");
+let opening = false; // the browser asks whether the camera may be used
 let stream;
-let taken = () => {};
+let photo; // that was taken
+let taken;
 
-/** Opens the camera and returns a photo, or nothing if it was closed. It fails where there is no camera. */
+/** Opens the camera and returns a photo, or nothing if it was closed, or is being opened. It fails where there is no
+ * camera. */
 export async function takePhoto(example) {
-  stream = await navigator.mediaDevices.getUserMedia({
-    video: { facingMode: { ideal: "environment" }, width: { ideal: 3840 }, height: { ideal: 2160 } },
-  });
+  if (opening || dialog.open) return undefined;
+  opening = true;
+  try {
+    stream = await navigator.mediaDevices.getUserMedia({
+      video: { facingMode: { ideal: "environment" }, width: { ideal: 3840 }, height: { ideal: 2160 } },
+    });
+  } finally {
+    opening = false;
+  }
   video.srcObject = stream;
   overlay.hidden = !example || !overlayOn.checked;
   overlayOn.closest("label").hidden = !example;
@@ -23,25 +32,26 @@ export async function takePhoto(example) {
   });
 }
 
-function close(photo) {
-  for (const track of stream?.getTracks() ?? []) track.stop();
-  video.srcObject = null;
-  dialog.close();
-  taken(photo);
-}
-
 document.getElementById("shoot").addEventListener("click", () => {
   if (video.videoWidth === 0) return; // not yet
   const canvas = document.createElement("canvas");
   canvas.width = video.videoWidth;
   canvas.height = video.videoHeight;
   canvas.getContext("2d").drawImage(video, 0, 0);
-  canvas.toBlob((photo) => close(photo ?? undefined), "image/jpeg", 0.92);
+  const source = stream;
+  canvas.toBlob((blob) => {
+    if (source !== stream) return; // closed in the meantime
+    photo = blob ?? undefined;
+    dialog.close();
+  }, "image/jpeg", 0.92);
 });
-dialog.querySelector("[data-camera-close]").addEventListener("click", () => close());
-dialog.addEventListener("cancel", (event) => {
-  event.preventDefault();
-  close();
+dialog.querySelector("[data-camera-close]").addEventListener("click", () => dialog.close());
+dialog.addEventListener("close", () => { // whatever has closed it
+  for (const track of stream.getTracks()) track.stop();
+  video.srcObject = null;
+  stream = undefined;
+  taken(photo);
+  photo = undefined;
 });
 overlayOn.addEventListener("change", () => {
   overlay.hidden = !overlayOn.checked;

@@ -1,13 +1,19 @@
 // The page of a capture link: index by index a photo is taken, looked at, and sent.
 import { takePhoto } from "./camera.js";
-import { draw, look } from "./checks.js";
-import { Outbox, taken } from "./outbox.js";
+import { draw, fit, look } from "./checks.js";
+import { Outbox, refusalOf, taken } from "./outbox.js";
 
 const root = document.getElementById("capture");
 const { path } = root.dataset;
 const submit = document.getElementById("submit");
 const alert = document.getElementById("alert");
 const review = document.getElementById("review");
+// What is told of a photo that the service has refused, by the code of the refusal.
+const refusals = {
+  RESOLUTION_TOO_LARGE: "resolution", RESOLUTION_MISSING: "format", INVALID_FILE_TYPE: "format",
+  "empty-photo-file": "format", FILE_TOO_LARGE: "large", "storage-limit-reached": "storage",
+  "capture-upload-limit-reached": "uploads", "photo-limit-exceeded": "full",
+};
 const seenKey = `assay-capture ${path}`;
 const seen = readSeen(); // likenesses by the id of a photo, also of earlier visits
 const outbox = new Outbox(path, told);
@@ -57,12 +63,13 @@ async function take(shot) {
   if (photo) await accept(shot, photo, () => take(shot));
 }
 
-async function accept(shot, blob, again) {
+async function accept(shot, file, again) {
   problem(shot, "");
   if (shot.querySelectorAll(".shots li").length >= Number(shot.dataset.max)) return problem(shot, root.dataset.full);
+  if (file.type && !file.type.startsWith("image/")) return problem(shot, root.dataset.type);
+  const { image, bits, problems } = await look(file, Object.values(seen));
+  const blob = await fit(file, image, Number(root.dataset.maxSide), Number(root.dataset.maxPixels));
   if (blob.size > Number(root.dataset.maxBytes)) return problem(shot, root.dataset.large);
-  if (blob.type && !blob.type.startsWith("image/")) return problem(shot, root.dataset.type);
-  const { image, bits, problems } = await look(blob, Object.values(seen));
   if (problems.length > 0 && !(await keep(image, problems))) return again();
   const id = crypto.randomUUID?.() ?? randomID();
   remember(id, bits);
@@ -83,17 +90,15 @@ function keep(image, problems) {
   document.getElementById("problems").replaceChildren(
     ...problems.map((name) => Object.assign(document.createElement("li"), { textContent: root.dataset[name] })),
   );
+  review.returnValue = "";
   review.showModal();
   return new Promise((resolve) => {
-    const end = (answer) => {
-      review.close();
-      resolve(answer);
-    };
-    document.getElementById("use").onclick = () => end(true);
-    document.getElementById("again").onclick = () => end(false);
-    review.oncancel = () => resolve(false);
+    review.addEventListener("close", () => resolve(review.returnValue === "use"), { once: true });
   });
 }
+
+document.getElementById("use").addEventListener("click", () => review.close("use"));
+document.getElementById("again").addEventListener("click", () => review.close());
 
 function addTile(shot, id, image) {
   const tile = document.createElement("li");
@@ -115,15 +120,16 @@ function drop(tile) {
   refresh();
 }
 
-function told(id, state) {
+function told(id, state, code) {
   const tile = root.querySelector(`li[data-key="${id}"]`);
-  tell(state === "offline" ? "offline" : "");
+  const pauses = state === "offline" || state === "busy";
+  tell(pauses ? state : "");
   if (tile && state === "failed") {
-    problem(tile.closest(".shot"), root.dataset.failed);
+    problem(tile.closest(".shot"), root.dataset[refusals[code] ?? "failed"]);
     remember(id);
     tile.remove();
   } else if (tile) {
-    tile.querySelector(".shot-state").textContent = root.dataset[state === "offline" ? "waiting" : state];
+    tile.querySelector(".shot-state").textContent = root.dataset[pauses ? "waiting" : state];
     tile.classList.toggle("is-sent", state === "sent");
   }
   refresh();
@@ -167,6 +173,21 @@ function next(shot) {
   (open ?? submit).scrollIntoView({ block: "center" });
 }
 
+/** Says why the photos were not taken. Where the service has none of an index, there is none to be shown. */
+function refuse({ code, details }) {
+  const missing = code === "missing-photo-indexes" ? details?.missing_index_codes ?? [] : [];
+  const shots = [...root.querySelectorAll(".shot")].filter((shot) => missing.includes(shot.dataset.index));
+  for (const shot of shots) {
+    for (const tile of shot.querySelectorAll(".shots li")) {
+      remember(tile.dataset.key);
+      tile.remove();
+    }
+    problem(shot, root.dataset.missing);
+  }
+  tell(shots.length > 0 ? "incomplete" : "refused");
+  (shots[0] ?? alert).scrollIntoView({ block: "center" });
+}
+
 submit.addEventListener("click", async () => {
   const label = submit.querySelector("span");
   const text = label.textContent;
@@ -184,7 +205,9 @@ submit.addEventListener("click", async () => {
       }
       return location.replace(path);
     }
-    tell(answer.ok || answer.status >= 500 || answer.status === 429 ? "offline" : "failed");
+    if (answer.status === 429) tell("busy");
+    else if (answer.ok || answer.status >= 500) tell("offline");
+    else refuse(await refusalOf(answer));
   } catch {
     tell("offline");
   }

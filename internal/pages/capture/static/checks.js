@@ -14,6 +14,16 @@ export function draw(image, side, canvas = document.createElement("canvas")) {
   return canvas;
 }
 
+/** Returns a photo with no more pixels than the service takes: the same one, or a smaller copy. */
+export async function fit(blob, image, maxSide, maxPixels) {
+  if (!image) return blob; // of a format that the browser cannot show
+  const { width, height } = image;
+  if (Math.max(width, height) <= maxSide && width * height <= maxPixels) return blob;
+  const side = Math.min(maxSide, Math.floor(Math.max(width, height) * Math.sqrt(maxPixels / (width * height))));
+  const canvas = draw(image, side - 1); // a side that is rounded up does not lead over the limit
+  return (await new Promise((resolve) => canvas.toBlob(resolve, "image/jpeg", 0.92))) ?? blob;
+}
+
 function grey(canvas) {
   const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
   const values = new Float32Array(canvas.width * canvas.height);

@@ -13,10 +13,12 @@ export class Outbox {
   #waiting = new Map();
   #kept = Promise.resolve(); // all that waits
   #running = false;
+  #pause = "offline"; // why the last one has to wait
   #told;
   #wake = () => {};
 
-  /** told(id, state) hears of each photo: waiting, sending, sent, offline, failed or removed. */
+  /** told(id, state, code) hears of each photo: waiting, sending, sent, offline, busy, failed or removed. The code says
+   * why one has failed. */
   constructor(path, told) {
     this.#path = path;
     this.#told = told;
@@ -69,7 +71,7 @@ export class Outbox {
         wait = firstWait;
         continue;
       }
-      this.#told(entry.id, "offline");
+      this.#told(entry.id, this.#pause);
       await this.#sleep(Math.max(pause, wait));
       wait = Math.min(2 * wait, longestWait);
     }
@@ -81,6 +83,7 @@ export class Outbox {
   async #send(entry) {
     const address = `${this.#path}/photos/${entry.id}`;
     let answer;
+    this.#pause = "offline";
     try {
       answer = entry.removed
         ? await fetch(address, { method: "DELETE" })
@@ -94,17 +97,18 @@ export class Outbox {
       await this.#forget(entry.id);
       location.reload();
     } else if (!entry.removed && refused(answer)) {
-      await this.#done(entry, "failed");
+      await this.#done(entry, "failed", ours(answer) ? (await refusalOf(answer)).code : "FILE_TOO_LARGE");
     } else {
+      if (answer.status === 429) this.#pause = "busy";
       return 1000 * (Number(answer.headers.get("Retry-After")) || 0);
     }
     return undefined;
   }
 
-  async #done(entry, state) {
+  async #done(entry, state, code) {
     if (this.#waiting.get(entry.id) !== entry) return; // the removal is still to be sent
     await this.#forget(entry.id);
-    this.#told(entry.id, state);
+    this.#told(entry.id, state, code);
   }
 
   async #forget(id) {
@@ -146,6 +150,15 @@ export class Outbox {
  * the browser. */
 export function taken(answer) {
   return answer.status === 204 && !answer.redirected;
+}
+
+/** Returns the refusal that an answer of the service has: its code and its details. */
+export async function refusalOf(answer) {
+  try {
+    return await answer.json();
+  } catch {
+    return {};
+  }
 }
 
 /** Tells whether it is the photo that is refused, by the service or for its size: not its way there. */

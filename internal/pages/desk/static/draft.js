@@ -51,7 +51,8 @@ export class Draft {
   changed() {
     if (this.state === "lost") return;
     this.recovered = false;
-    if (this.read() === this.saved && !this.sending && this.state !== "newer") {
+    // While something is open, what the server has is not known: the answer to the last save may have been lost.
+    if (this.read() === this.saved && !this.sending && !OPEN.has(this.state)) {
       this.forget();
       return this.show("saved");
     }

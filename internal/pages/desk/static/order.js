@@ -47,6 +47,7 @@ const KEYS = {
 };
 
 document.addEventListener("keydown", (event) => {
+  if (event.isComposing || event.keyCode === 229) return;
   if (viewerOpen() || event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
   if (KEYS[event.key]?.()) event.preventDefault();
 });
@@ -56,6 +57,7 @@ document.addEventListener("click", (event) => {
   for (const menu of document.querySelectorAll("details.more[open]")) if (!menu.contains(event.target)) menu.open = false;
 });
 document.addEventListener("keydown", (event) => {
+  if (event.isComposing || event.keyCode === 229) return;
   if (event.key !== "Escape") return;
   for (const menu of document.querySelectorAll("details.more[open]")) {
     menu.open = false;

@@ -1,16 +1,12 @@
 // The queue: refreshes itself when orders move, and is worked by keys.
 import { failed, signedOut, worked } from "../ui/fresh.js";
+import { choosing } from "../ui/filter.js";
+import { watchTables } from "../ui/scroll.js";
 import { ask, isSignedOut } from "../ui/signed.js";
 import { showTimes } from "../ui/time.js";
 
 const board = document.getElementById("board");
 const live = document.getElementById("live");
-
-// Filters apply as soon as they are chosen.
-board.addEventListener("change", (event) => {
-  const form = event.target.closest("form[data-auto]");
-  if (form) form.requestSubmit();
-});
 
 const help = document.getElementById("help");
 const KEYS = {
@@ -18,6 +14,7 @@ const KEYS = {
   j: () => go(1), k: () => go(-1), "?": () => help.showModal(),
 };
 document.addEventListener("keydown", (event) => {
+  if (event.isComposing || event.keyCode === 229) return;
   if (help.open || event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || !KEYS[event.key]) return;
   if (!event.repeat || event.key !== "n") KEYS[event.key](); // a key that is held walks along, and takes one order
   event.preventDefault();
@@ -55,17 +52,18 @@ async function refresh() {
   running = true;
   const asked = version;
   try {
-    const response = await ask(board.dataset.rows, { headers: { Accept: "text/html" } });
+    const response = await ask(board.dataset.rows, { headers: { "X-Refresh": "1", Accept: "text/html" } });
     if (isSignedOut(response)) {
       close();
       return signedOut();
     }
     if (!response.ok) return failed();
     const html = await response.text();
-    if (board.contains(document.activeElement) && document.activeElement.matches("select, input")) return; // a filter is being chosen
+    if (choosing()) return;
     const place = placeOf(document.activeElement);
     board.innerHTML = html;
     showTimes(board);
+    watchTables(board);
     if (place) board.querySelector(place)?.focus({ preventScroll: true });
     shown = asked;
     worked();
@@ -81,7 +79,9 @@ async function refresh() {
 }
 
 function placeOf(element) {
-  if (!(element instanceof HTMLAnchorElement) || !board.contains(element)) return null;
+  if (!board.contains(element)) return null;
+  if (element.matches("select, input")) return `[name="${CSS.escape(element.name)}"]`;
+  if (!(element instanceof HTMLAnchorElement)) return null;
   return `a[href="${CSS.escape(element.getAttribute("href")).replaceAll("\\/", "/")}"]`;
 }
 

@@ -30,6 +30,7 @@ if (form) {
   });
   addEventListener("pageshow", () => { stored = false; });
   form.addEventListener("keydown", (event) => {
+    if (event.isComposing || event.keyCode === 229) return;
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
     event.preventDefault();
     form.requestSubmit();
@@ -93,6 +94,7 @@ function filter(input) {
     }
   });
   input.addEventListener("keydown", (event) => {
+    if (event.isComposing || event.keyCode === 229) return;
     if (event.key !== "Enter" || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     const wanted = input.value.trim().toLowerCase();

@@ -263,6 +263,7 @@ class Viewer {
   }
 
   onKey(event) {
+    if (event.isComposing || event.keyCode === 229) return;
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const arrow = ARROWS[event.key];
     if (event.target.matches("select, input[type=range]") && (arrow || event.key.length > 1)) return;

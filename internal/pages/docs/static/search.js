@@ -37,6 +37,7 @@ document.addEventListener("click", (event) => {
 
 // Arrow keys go through the results, Escape leaves them, a slash begins.
 form.addEventListener("keydown", (event) => {
+  if (event.isComposing || event.keyCode === 229) return;
   if (event.key === "Escape") {
     close();
     input.focus();
@@ -52,6 +53,7 @@ form.addEventListener("keydown", (event) => {
   }
 });
 document.addEventListener("keydown", (event) => {
+  if (event.isComposing || event.keyCode === 229) return;
   if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.closest?.("input, textarea, select")) return;
   event.preventDefault();

@@ -1,5 +1,9 @@
 // Uploads: files can be dropped onto their field, and the way is shown while they are sent. Without this module the form is
 // sent by the browser itself.
+import { showCopyButtons } from "../ui/copy.js";
+import { watchTables } from "../ui/scroll.js";
+import { showTimes } from "../ui/time.js";
+
 function enhance(root) {
   for (const zone of root.querySelectorAll(".drop")) takeDrops(zone);
   for (const form of root.querySelectorAll("form[data-upload]")) {
@@ -81,7 +85,14 @@ function send(form) {
     document.querySelector("main").replaceWith(main);
     keepFiles(form, main);
     enhance(main);
-    main.querySelector("[role=alert]:not([hidden])")?.scrollIntoView({ block: "center" });
+    showTimes(main);
+    showCopyButtons(main);
+    watchTables(main);
+    const alert = main.querySelector("[role=alert]:not([hidden])");
+    if (!alert) return;
+    alert.tabIndex = -1;
+    alert.focus({ preventScroll: true });
+    alert.scrollIntoView({ block: "center" });
   });
   request.addEventListener("error", () => stay(notes[0]));
   request.open("POST", form.action);

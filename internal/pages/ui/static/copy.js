@@ -5,6 +5,9 @@ export function showCopyButtons(root = document) {
   for (const button of root.querySelectorAll("button[data-copy]")) button.hidden = false;
 }
 
+const WHILE = 1500; // a button says that it has copied
+const labels = new WeakMap(); // of buttons that say so, with what they say otherwise
+
 showCopyButtons();
 if (navigator.clipboard) {
   document.addEventListener("click", async (event) => {
@@ -16,9 +19,14 @@ if (navigator.clipboard) {
       return;
     }
     const label = button.querySelector("span") ?? button;
-    const before = label.textContent;
+    const { before, timer } = labels.get(button) ?? { before: label.textContent };
+    clearTimeout(timer);
     label.textContent = button.dataset.copied;
     button.setAttribute("aria-live", "polite");
-    setTimeout(() => { label.textContent = before; }, 1500);
+    const back = () => {
+      label.textContent = before;
+      labels.delete(button);
+    };
+    labels.set(button, { before, timer: setTimeout(back, WHILE) });
   });
 }

@@ -125,7 +125,8 @@ CREATE TABLE photos (
   original_name TEXT NOT NULL,
   used          BIGINT NOT NULL DEFAULT 0 CHECK (used IN (0, 1)),
   created_at    BIGINT NOT NULL,
-  erased_at     BIGINT -- since when there is no file: the hash stays, for certificates and orders
+  erased_at     BIGINT, -- since when there is no file: the hash stays, for certificates and orders
+  reused_at     BIGINT  -- where several orders may have it: the time from which the age of the youngest is counted
 );
 CREATE INDEX photos_of_account ON photos (account_id, bytes);
 CREATE INDEX photos_unused ON photos (created_at) WHERE used = 0;
@@ -376,7 +377,8 @@ CREATE TABLE delivery_queue (
 
 -- The log of attempts to deliver, for those who look for a lost event. ended is set on the attempt that ended the
 -- delivery, next_at on one that is to be repeated. After a time the log is pruned: what remains is the attempt that
--- ended the delivery, emptied and no longer shown (kept = 0).
+-- ended the delivery, emptied and no longer shown (kept = 0). Where a delivery has failed, that attempt names its tenant and
+-- its endpoint, so that the failed ones of each are a range of an index, which grows by nothing when all goes well.
 CREATE TABLE delivery_attempts (
   delivery_id TEXT NOT NULL,
   number      BIGINT NOT NULL,
@@ -389,11 +391,16 @@ CREATE TABLE delivery_attempts (
   next_at     BIGINT,
   headers     TEXT NOT NULL DEFAULT '', -- the beginning of the answer's headers, where it did not acknowledge
   kept        BIGINT NOT NULL CHECK (kept IN (0, 1)),
+  failed_tenant   BIGINT,
+  failed_endpoint TEXT,
   PRIMARY KEY (delivery_id, number),
-  CHECK ((ended = '') = (next_at IS NOT NULL))
+  CHECK ((ended = '') = (next_at IS NOT NULL)),
+  CHECK (ended = 'failed' OR (failed_tenant IS NULL AND failed_endpoint IS NULL))
 ) /* SQLite: WITHOUT ROWID */;
 CREATE INDEX delivery_attempts_kept ON delivery_attempts (at) WHERE kept = 1;
 CREATE INDEX delivery_attempts_failed ON delivery_attempts (delivery_id) WHERE ended = 'failed';
+CREATE INDEX delivery_attempts_of_tenant ON delivery_attempts (failed_tenant, delivery_id) WHERE ended = 'failed';
+CREATE INDEX delivery_attempts_of_endpoint ON delivery_attempts (failed_endpoint, delivery_id) WHERE ended = 'failed';
 
 -- Where several nodes work on one database: the senders, and which of them has the queue of an endpoint, until when.
 CREATE TABLE delivery_senders (
@@ -550,11 +557,11 @@ CREATE INDEX links_of_user ON links (audience, user_id) WHERE user_id IS NOT NUL
 -- How often something was tried that could be guessed, in windows that begin with the first attempt. The key is a keyed
 -- hash of whose name, from where.
 CREATE TABLE sign_in_attempts (
-  key        TEXT PRIMARY KEY,
-  started_at BIGINT NOT NULL,
-  attempts   BIGINT NOT NULL
+  key      TEXT PRIMARY KEY,
+  ends_at  BIGINT NOT NULL,
+  attempts BIGINT NOT NULL
 );
-CREATE INDEX sign_in_attempts_by_age ON sign_in_attempts (started_at);
+CREATE INDEX sign_in_attempts_by_end ON sign_in_attempts (ends_at);
 
 -- The browsers that people have signed in with, by the hash of a secret that each keeps.
 CREATE TABLE sign_in_devices (

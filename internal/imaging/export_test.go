@@ -1,0 +1,4 @@
+package imaging
+
+// MaxRunningOfAccount is maxRunningOfAccount for tests from outside.
+const MaxRunningOfAccount = maxRunningOfAccount
