@@ -165,9 +165,10 @@ func TestMemoryForgetsExpired(t *testing.T) {
 		t.Fatalf("%d windows held, want %d", got, keys)
 	}
 	c.advance(Window)
-	// The same number of requests from a tenth of the keys: the windows of the others must be removed meanwhile.
-	for i := range keys {
-		take(t, m, "again-"+strconv.Itoa(i%(keys/10)), Read, 100)
+	// Requests from a tenth of the keys: the windows of the others must be removed meanwhile. Where a key belongs is
+	// random, so each comes often enough for a part that has but one of them.
+	for i := range 10 * keys {
+		take(t, m, "again-"+strconv.Itoa(i%(keys/10)), Read, 1000)
 	}
 	if got := m.held(); got != keys/10 {
 		t.Errorf("%d windows held, want %d", got, keys/10)
