@@ -224,10 +224,11 @@ func (t *Tx) createOrders(group []*Creation, ends bool) error {
 	}
 	known := make(map[string]*knownPhoto)
 	tenants := byTenant(group)
-	reads := t.photoReads(group, known)
-	for _, tenant := range tenants {
+	reads := make([]db.Command, 0, len(tenants)+2)
+	for _, tenant := range tenants { // before the photos: whatever changes both locks this row first
 		reads = append(reads, tenant.totals(t.db.Dialect))
 	}
+	reads = t.photoReads(reads, group, known)
 	if err := t.readAndTakeKeys(group, reads); err != nil {
 		return err
 	}
@@ -329,9 +330,9 @@ func (c *Creation) markPhotos(known map[string]*knownPhoto) (fresh, again []stri
 	return fresh, again
 }
 
-// photoReads look up the photos of a group. A photo that is in use stays so for good and is only kept from being erased
+// photoReads adds what looks up the photos of a group. A photo that is in use stays so for good and is only kept from being erased
 // meanwhile, so that orders with the same photos do not wait for each other; one that is not must not be deleted.
-func (t *Tx) photoReads(group []*Creation, known map[string]*knownPhoto) []db.Command {
+func (t *Tx) photoReads(reads []db.Command, group []*Creation, known map[string]*knownPhoto) []db.Command {
 	var names []string
 	for _, c := range group {
 		for _, p := range c.Photos {
@@ -348,7 +349,6 @@ func (t *Tx) photoReads(group []*Creation, known map[string]*knownPhoto) []db.Co
 	}
 	const text = `SELECT name, account_id, environment, used, reused_at FROM photos
 		WHERE erased_at IS NULL AND name IN `
-	reads := make([]db.Command, 0, 8)
 	for names := range db.Batches(names) {
 		in, args := text+db.List(1, len(names)), db.Anys(names)
 		if t.db.Dialect.ForUpdate != "" {
