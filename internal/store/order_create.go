@@ -330,8 +330,9 @@ func (c *Creation) markPhotos(known map[string]*knownPhoto) (fresh, again []stri
 	return fresh, again
 }
 
-// photoReads adds what looks up the photos of a group. A photo that is in use stays so for good and is only kept from being erased
-// meanwhile, so that orders with the same photos do not wait for each other; one that is not must not be deleted.
+// photoReads adds what looks up the photos of a group. A photo that is in use stays so for good and is only kept from
+// being erased meanwhile, so that orders with the same photos do not wait for each other; one that is not must not be
+// deleted.
 func (t *Tx) photoReads(reads []db.Command, group []*Creation, known map[string]*knownPhoto) []db.Command {
 	var names []string
 	for _, c := range group {
