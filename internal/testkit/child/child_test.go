@@ -3,6 +3,7 @@ package child_test
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -51,7 +52,7 @@ func TestStart_ChildEndsWithKilledParent(t *testing.T) {
 	}
 	_ = parent.Wait() // reports the kill
 
-	must.Eventually(t, 10*time.Second, "the child ends after its parent", func() bool { return !running(pid) })
+	must.Eventually(t, time.Minute, "the child ends after its parent", func() bool { return !running(pid) })
 }
 
 // running reports whether a process exists and is not a zombie.
@@ -96,10 +97,30 @@ func TestProcess_Signal(t *testing.T) {
 	}
 }
 
+// TestFreePort checks that no port is given twice, and none that the system chooses by itself for others: a server that is
+// started again would find it taken now and then.
 func TestFreePort(t *testing.T) {
-	port, err := child.FreePort()
-	if err != nil || port < 1 || port > 65535 {
-		t.Errorf("FreePort() = %d, %v", port, err)
+	firstChosen := 32768
+	if text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range"); err == nil {
+		if _, err := fmt.Sscan(string(text), &firstChosen); err != nil {
+			t.Fatal(err)
+		}
+	}
+	given := map[int]bool{}
+	for range 200 {
+		port, err := child.FreePort()
+		if err != nil || port < 1024 || given[port] {
+			t.Fatalf("FreePort() = %d, %v", port, err)
+		}
+		if port >= firstChosen && firstChosen >= 32768 { // elsewhere somebody has widened the range
+			t.Fatalf("port %d is one of those that the system chooses, from %d on", port, firstChosen)
+		}
+		given[port] = true
+		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = listener.Close()
 	}
 }
 
