@@ -24,7 +24,7 @@ import (
 
 const (
 	browserLife   = 20 * time.Minute // of one browser, on a busy machine
-	browserAction = 30 * time.Second // of one action
+	browserAction = 2 * time.Minute  // of one action, and of the start
 	awaitInterval = 20 * time.Millisecond
 )
 
@@ -46,7 +46,8 @@ func NewBrowser(t testing.TB, home string, flags ...string) *Browser {
 	t.Helper()
 	program := requires.Program(t, "chromium", "chromium", "chromium-browser", "google-chrome")
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
-		chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1280, 900))
+		chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1280, 900),
+		chromedp.WSURLReadTimeout(browserAction))
 	for _, flag := range flags {
 		options = append(options, chromedp.Flag(flag, true))
 	}
