@@ -1,10 +1,10 @@
 package server
 
 import (
-	"bytes"
 	"crypto/tls"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
@@ -12,27 +12,30 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/assayhq/assay/internal/testkit/child"
+	"github.com/assayhq/assay/internal/testkit/must"
 )
 
 // startWith runs a server with changed settings on free ports of this machine, and returns it with its log.
-func startWith(t *testing.T, change func(*Settings)) (*Server, *bytes.Buffer) {
+func startWith(t *testing.T, change func(*Settings)) (*Server, *child.Output) {
 	t.Helper()
 	var set Settings
 	set.Bind(flag.NewFlagSet("", flag.ContinueOnError))
 	set.Data = filepath.Join(t.TempDir(), "data")
 	set.Listen, set.TLSListen, set.OpsListen = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
 	change(&set)
-	log := new(bytes.Buffer)
+	log := new(child.Output)
 	return run(t, set, slog.New(slog.NewJSONHandler(log, nil))), log
 }
 
 // loud returns the words in capitals with which the warnings of a log begin.
-func loud(t *testing.T, log *bytes.Buffer) string {
+func loud(t *testing.T, log *child.Output) string {
 	t.Helper()
 	var found []string
-	for line := range bytes.Lines(log.Bytes()) {
+	for line := range strings.Lines(log.String()) {
 		var entry struct{ Level, Msg string }
-		if err := json.Unmarshal(line, &entry); err != nil {
+		if err := json.Unmarshal([]byte(line), &entry); err != nil {
 			t.Fatal(err)
 		}
 		if title, _, ok := strings.Cut(entry.Msg, ":"); ok && entry.Level == "WARN" {
@@ -146,12 +149,9 @@ func TestProxySettings(t *testing.T) {
 		})
 		get(t, s.BaseURL()+"/portal/sign-in", forwarded)
 		// The line of a request is written after its answer.
-		for end := time.Now().Add(10 * time.Second); !strings.Contains(log.String(), want) && time.Now().Before(end); {
-			time.Sleep(5 * time.Millisecond)
-		}
-		if !strings.Contains(log.String(), want) {
-			t.Errorf("--trusted-proxies %q: %s", setting, log)
-		}
+		must.Eventually(t, time.Minute, fmt.Sprintf("--trusted-proxies %q: %s is in the log", setting, want), func() bool {
+			return strings.Contains(log.String(), want)
+		})
 		if warned := strings.Contains(log.String(), "PROXY NOT IN --trusted-proxies"); warned != (setting != "127.0.0.0/8") {
 			t.Errorf("--trusted-proxies %q: warned %t", setting, warned)
 		}
