@@ -15,7 +15,7 @@ import (
 
 const (
 	shutdownLimit = 10 * time.Second
-	leeway        = 2 * time.Second // for a busy machine
+	leeway        = 10 * time.Second // for a busy machine; one that waits for its clients has no end
 )
 
 // slowUpload is an upload whose second half is sent on demand.
@@ -101,7 +101,7 @@ func TestShutdown(t *testing.T) {
 				}
 				close(stopped)
 			}()
-			must.Eventually(t, 2*time.Second, "new connections are refused", func() bool {
+			must.Eventually(t, time.Minute, "new connections are refused", func() bool {
 				return refused(s.HTTP) && refused(s.TLS)
 			})
 			got := running.finish(t)
@@ -111,7 +111,7 @@ func TestShutdown(t *testing.T) {
 			if err := <-stopped; err != nil {
 				t.Error(err)
 			}
-			if took := time.Since(began); took > 5*time.Second {
+			if took := time.Since(began); took >= shutdownLimit {
 				t.Errorf("the server needed %s although nothing was running any more", took)
 			}
 
