@@ -18,6 +18,9 @@ import (
 	"github.com/assayhq/assay/internal/testkit/tcpproxy"
 )
 
+// patient is how long requests may take that are answered: the machine may be busy.
+const patient = time.Minute
+
 // counted starts a TLS server that counts its connections.
 func counted(t *testing.T, handler http.HandlerFunc) (*httptest.Server, *atomic.Int64) {
 	t.Helper()
@@ -123,7 +126,7 @@ func TestRebinding(t *testing.T) {
 			if err := g.CheckHost(t.Context(), "example.com"); err != nil {
 				t.Fatalf("the first answer is public, yet: %v", err)
 			}
-			got, err := get(t, g.Client(trusting(server), 5*time.Second), "https://example.com:"+port(t, server)+"/")
+			got, err := get(t, g.Client(trusting(server), patient), "https://example.com:"+port(t, server)+"/")
 			if got != (answer{}) || ReasonOf(err) != second.reason {
 				t.Errorf("request after rebinding: %v, want %s", err, second.reason)
 			}
@@ -139,7 +142,7 @@ func TestDialLooksUpOnce(t *testing.T) {
 	server, _ := counted(t, ok)
 	resolver := &script{lists: []string{"127.0.0.1", "192.0.2.1"}}
 	g := &Guard{AllowPrivate: true, Resolver: resolver}
-	if _, err := get(t, g.Client(trusting(server), 5*time.Second),
+	if _, err := get(t, g.Client(trusting(server), patient),
 		"https://example.com:"+port(t, server)+"/"); err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +153,7 @@ func TestDialLooksUpOnce(t *testing.T) {
 
 func TestClientRefusesEveryForm(t *testing.T) {
 	server, connections := counted(t, ok)
-	client := (&Guard{Resolver: world}).Client(trusting(server), 5*time.Second)
+	client := (&Guard{Resolver: world}).Client(trusting(server), patient)
 	for host, want := range map[string]string{
 		"127.0.0.1":          ReasonLoopback,
 		"[::1]":              ReasonLoopback,
@@ -180,7 +183,7 @@ func TestClientDoesNotFollowRedirects(t *testing.T) {
 			http.Redirect(w, r, inside.URL+"/secret", status)
 		})
 		g := &Guard{AllowPrivate: true}
-		got, err := get(t, g.Client(trusting(outside), 5*time.Second), outside.URL)
+		got, err := get(t, g.Client(trusting(outside), patient), outside.URL)
 		if err != nil || got.status != status {
 			t.Errorf("a redirect %d is answered with %v, %v", status, got, err)
 		}
@@ -217,7 +220,7 @@ func TestClientIgnoresProxies(t *testing.T) {
 	}
 	server, _ := counted(t, ok)
 	g := &Guard{AllowPrivate: true, Resolver: answers{"example.com": "127.0.0.1"}}
-	if got, err := get(t, g.Client(trusting(server), 5*time.Second),
+	if got, err := get(t, g.Client(trusting(server), patient),
 		"https://example.com:"+port(t, server)+"/"); err != nil || got.body != "ok" {
 		t.Errorf("request: %+v, %v", got, err)
 	}
@@ -225,7 +228,7 @@ func TestClientIgnoresProxies(t *testing.T) {
 
 func TestClientSpeaksHTTP2AndKeepsConnections(t *testing.T) {
 	server, connections := counted(t, ok)
-	client := (&Guard{AllowPrivate: true}).Client(trusting(server), 5*time.Second)
+	client := (&Guard{AllowPrivate: true}).Client(trusting(server), patient)
 	for range 3 {
 		got, err := get(t, client, server.URL)
 		if err != nil {
@@ -245,7 +248,7 @@ func TestClientDoesNotAskForCompression(t *testing.T) {
 	server, _ := counted(t, func(_ http.ResponseWriter, r *http.Request) {
 		accepted.Store(r.Header.Get("Accept-Encoding"))
 	})
-	if _, err := get(t, (&Guard{AllowPrivate: true}).Client(trusting(server), 5*time.Second), server.URL); err != nil {
+	if _, err := get(t, (&Guard{AllowPrivate: true}).Client(trusting(server), patient), server.URL); err != nil {
 		t.Fatal(err)
 	}
 	if got := accepted.Load(); got != "" {
@@ -257,7 +260,7 @@ func TestClientBoundsHeaders(t *testing.T) {
 	server, _ := counted(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-Long", strings.Repeat("x", maxHeaderBytes+1024))
 	})
-	if _, err := get(t, (&Guard{AllowPrivate: true}).Client(trusting(server), 5*time.Second), server.URL); err == nil {
+	if _, err := get(t, (&Guard{AllowPrivate: true}).Client(trusting(server), patient), server.URL); err == nil {
 		t.Error("a header of more than the bound is accepted")
 	}
 }

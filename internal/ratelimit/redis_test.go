@@ -63,7 +63,7 @@ func (n *redisNode) run(t *testing.T) {
 // wait waits until Redis is up or away for the node.
 func (n *redisNode) wait(t *testing.T, up bool) {
 	t.Helper()
-	must.Eventually(t, 30*time.Second, fmt.Sprintf("up = %v", up), func() bool { return n.up.Load() == up })
+	must.Eventually(t, time.Minute, fmt.Sprintf("up = %v", up), func() bool { return n.up.Load() == up })
 }
 
 func (n *redisNode) take(t *testing.T, key string, limit int) Decision {
@@ -191,7 +191,7 @@ func TestRedis_Killed(t *testing.T) {
 	}
 	server.Kill(t)
 	a.wait(t, false)
-	must.Eventually(t, 30*time.Second, "assay_redis_up is 0", func() bool { return testutil.ToFloat64(a.upMetric) == 0 })
+	must.Eventually(t, time.Minute, "assay_redis_up is 0", func() bool { return testutil.ToFloat64(a.upMetric) == 0 })
 	if err := a.Ping(t.Context()); !errors.Is(err, ErrAway) {
 		t.Errorf("Ping = %v", err)
 	}

@@ -55,7 +55,7 @@ func TestRedisIsNoCondition(t *testing.T) {
 	ops := "http://" + s.listener["ops-listen"].Addr().String()
 	want := func(up string, ok bool) {
 		t.Helper()
-		must.Eventually(t, 30*time.Second, "assay_redis_up is "+up, func() bool {
+		must.Eventually(t, time.Minute, "assay_redis_up is "+up, func() bool {
 			_, metrics := fetch(t, ops+"/metrics")
 			return strings.Contains(metrics, "\nassay_redis_up "+up+"\n")
 		})

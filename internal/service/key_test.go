@@ -138,7 +138,7 @@ func TestKeyUse(t *testing.T) {
 // awaitUse returns when a key was used, as soon as that is noted.
 func awaitUse(t *testing.T, s *shop.Shop, keyID string) (at time.Time) {
 	t.Helper()
-	must.Eventually(t, 10*time.Second, "the use is noted", func() bool {
+	must.Eventually(t, time.Minute, "the use is noted", func() bool {
 		k, err := s.Store.Key(t.Context(), keyID)
 		must.NoError(t, err)
 		if k.LastUsedAt != nil {

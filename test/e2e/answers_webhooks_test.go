@@ -118,7 +118,7 @@ func (r *recorder) recordAudit() {
 // recordProof records what the commands tell after all that happened.
 func (r *recorder) recordProof() {
 	var pending []any
-	must.Eventually(r.t, 30*time.Second, "the last delivery is acknowledged", func() bool {
+	must.Eventually(r.t, time.Minute, "the last delivery is acknowledged", func() bool {
 		r.site.CLI(r.t, &pending, "deliveries", "list", "--status", "pending")
 		return len(pending) == 0
 	})

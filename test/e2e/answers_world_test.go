@@ -138,7 +138,7 @@ func (r *recorder) recordDelivery(label, path string) {
 		c.header(got.header)
 		c.line()
 		c.line(string(got.body))
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		r.t.Fatalf("no delivery to %s: %s", path, label)
 	}
 }
@@ -185,7 +185,7 @@ func (r *recorder) recordCommands() {
 	r.admin = c.staff("Ada", "admin")
 	c.command("check")
 
-	must.Eventually(r.t, 30*time.Second, "the imported catalog is served", func() bool {
+	must.Eventually(r.t, time.Minute, "the imported catalog is served", func() bool {
 		path := prefix + "/catalog/categories?brand_code=fabrikam"
 		return r.site.get(r.t, r.test.token, path).StatusCode == http.StatusOK
 	})

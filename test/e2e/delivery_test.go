@@ -49,7 +49,7 @@ func TestShutdown_Delivery(t *testing.T) {
 			}
 			close(stopped)
 		}()
-		must.Eventually(t, 2*time.Second, "new connections are refused", func() bool { return refused(s.HTTP) })
+		must.Eventually(t, time.Minute, "new connections are refused", func() bool { return refused(s.HTTP) })
 		close(inbox.pause)
 		if err := <-stopped; err != nil {
 			t.Error(err)

@@ -28,7 +28,7 @@ func TestDemo(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, settings program.Settings) {
 		first := start(t, settings, "--demo=empty")
-		must.Eventually(t, 5*time.Second, "the demo is printed", func() bool {
+		must.Eventually(t, time.Minute, "the demo is printed", func() bool {
 			return strings.Contains(first.Stdout(), "curl")
 		})
 		printed := first.Stdout()
@@ -191,7 +191,7 @@ func TestDemo_NotEmpty(t *testing.T) {
 func TestDemo_TLSOnly(t *testing.T) {
 	t.Parallel()
 	s := start(t, program.Settings{"listen": ""}, "--demo=empty")
-	must.Eventually(t, 5*time.Second, "the demo is printed", func() bool { return strings.Contains(s.Stdout(), "curl") })
+	must.Eventually(t, time.Minute, "the demo is printed", func() bool { return strings.Contains(s.Stdout(), "curl") })
 	runCurlLine(t, s.Stdout())
 }
 
@@ -234,13 +234,13 @@ func TestDemoAfterKill(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := start(t, settings, "--demo=empty")
-			must.Eventually(t, 5*time.Second, "the demo is printed", func() bool { return strings.Contains(s.Stdout(), "curl") })
+			must.Eventually(t, time.Minute, "the demo is printed", func() bool { return strings.Contains(s.Stdout(), "curl") })
 			printed := s.Stdout()
 			if len(secretPattern.FindAllString(printed, -1)) < 2 || len(passwordPattern.FindAllString(printed, -1)) != 3 ||
 				!strings.Contains(printed, "owner-2@demo.example") {
 				t.Errorf("not everything is in:\n%s", printed)
 			}
-			must.Eventually(t, 5*time.Second, "the file is gone", func() bool {
+			must.Eventually(t, time.Minute, "the file is gone", func() bool {
 				_, err := os.Stat(path)
 				return err != nil
 			})

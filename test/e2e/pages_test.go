@@ -16,7 +16,7 @@ import (
 func TestPages(t *testing.T) {
 	t.Parallel()
 	s := start(t, program.Settings{"secret-key": secretKey}, "--demo=empty")
-	must.Eventually(t, 5*time.Second, "the demo is printed", func() bool { return strings.Contains(s.Stdout(), "curl") })
+	must.Eventually(t, time.Minute, "the demo is printed", func() bool { return strings.Contains(s.Stdout(), "curl") })
 	passwords := passwordPattern.FindAllStringSubmatch(s.Stdout(), -1) // owner, reviewer, administrator
 	policy := func(paths ...string) {
 		t.Helper()

@@ -99,7 +99,7 @@ func TestS3_Outage(t *testing.T) {
 	}
 
 	server.Restart(t)
-	must.Eventually(t, 10*time.Second, "readyz tells that all is well", func() bool {
+	must.Eventually(t, time.Minute, "readyz tells that all is well", func() bool {
 		return s.ops(t, "/readyz").StatusCode == http.StatusOK
 	})
 	upload(t, c, 1)

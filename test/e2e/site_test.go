@@ -166,7 +166,7 @@ func (s *site) open(t *testing.T) *account {
 	s.CLI(t, &a.Live, keyArguments(a.Name, "live")...)
 	s.CLI(t, new(any), "credits", "grant", "--account", a.Name, "--env", "live", "--amount", strconv.Itoa(liveCredits),
 		"--note", "to start with")
-	must.Eventually(t, time.Second, "the imported catalog is served", func() bool {
+	must.Eventually(t, time.Minute, "the imported catalog is served", func() bool {
 		return s.get(t, a.Test.Key, prefix+"/catalog/categories?brand_code=contoso").StatusCode == http.StatusOK
 	})
 	return a

@@ -84,7 +84,7 @@ func (w *world) photos(t *testing.T, path string) (keys []string) {
 // awaitPhotos waits until the service has so many photos of a link.
 func (w *world) awaitPhotos(t *testing.T, path string, n int) {
 	t.Helper()
-	must.Eventually(t, 20*time.Second, fmt.Sprintf("the service has %d photos", n), func() bool {
+	must.Eventually(t, time.Minute, fmt.Sprintf("the service has %d photos", n), func() bool {
 		return len(w.photos(t, path)) == n
 	})
 }

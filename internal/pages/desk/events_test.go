@@ -16,7 +16,7 @@ import (
 // stream opens the events of a signed-in browser and returns its lines.
 func stream(t *testing.T, w *world, v *pagetest.Visitor) <-chan string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, w.Server.URL+"/desk/events", nil)
 	must.NoError(t, err)
 	r.AddCookie(v.Cookies["assay_desk"])
@@ -38,7 +38,7 @@ func stream(t *testing.T, w *world, v *pagetest.Visitor) <-chan string {
 
 func await(t *testing.T, lines <-chan string, want string) {
 	t.Helper()
-	limit := time.After(20 * time.Second)
+	limit := time.After(time.Minute)
 	for {
 		select {
 		case line, ok := <-lines:
@@ -85,7 +85,7 @@ func TestEvents_KeepNobodySignedIn(t *testing.T) {
 	}
 	v.Get("/desk/rows").Want(t, http.StatusOK)
 	w.Clock.Advance(2 * time.Hour)
-	ended := time.After(20 * time.Second)
+	ended := time.After(time.Minute)
 	for open := true; open; {
 		select {
 		case _, open = <-events:

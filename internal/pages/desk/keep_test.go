@@ -363,7 +363,7 @@ func TestDraft_Leaving(t *testing.T) {
 	b.AwaitTrue(`location.pathname === "/desk" && document.readyState === "complete"`)
 	stored := func(what string, want order.Outcome) {
 		t.Helper()
-		must.Eventually(t, 20*time.Second, what+" is stored", func() bool {
+		must.Eventually(t, time.Minute, what+" is stored", func() bool {
 			return w.draft(t, w.Mika, id).Outcome == want
 		})
 	}

@@ -64,7 +64,7 @@ func (p *Process) Signal(signal os.Signal) error {
 		return fmt.Errorf("signal %s: %w", p.cmd.Path, err)
 	}
 	if signal == syscall.SIGSTOP {
-		for deadline := time.Now().Add(10 * time.Second); !p.stopped(); time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(time.Minute); !p.stopped(); time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				return fmt.Errorf("%s does not stop", p.cmd.Path)
 			}

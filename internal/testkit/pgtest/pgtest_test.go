@@ -164,7 +164,7 @@ func TestLaunch_NothingIsLeftOfAKilledProcess(t *testing.T) {
 	}
 	_ = process.Wait() // reports the kill
 
-	must.Eventually(t, 30*time.Second, "the folder and the server are gone after the kill", func() bool {
+	must.Eventually(t, time.Minute, "the folder and the server are gone after the kill", func() bool {
 		_, statErr := os.Stat(folder)
 		_, connectErr := pgx.Connect(t.Context(), dsn)
 		return os.IsNotExist(statErr) && connectErr != nil

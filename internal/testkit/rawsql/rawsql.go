@@ -67,7 +67,7 @@ func Rows(t testing.TB, target, query string, args ...any) [][]string {
 func AwaitLock(t testing.TB, target string, transactions int) {
 	t.Helper()
 	const waiting = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-	must.Eventually(t, 10*time.Second, fmt.Sprintf("%d transactions wait for a lock", transactions), func() bool {
+	must.Eventually(t, time.Minute, fmt.Sprintf("%d transactions wait for a lock", transactions), func() bool {
 		return len(Rows(t, target, waiting)) >= transactions
 	})
 }

@@ -148,7 +148,7 @@ func (s *Server) AwaitCount(t testing.TB, n int) []*Message {
 // await waits until the condition is true; it is checked after every message.
 func (s *Server) await(t testing.TB, what string, is func() bool) {
 	t.Helper()
-	limit := time.After(30 * time.Second)
+	limit := time.After(time.Minute)
 	for {
 		s.mu.Lock()
 		arrived, done := s.arrived, is()

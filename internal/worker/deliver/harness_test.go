@@ -26,7 +26,7 @@ import (
 var noon = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 
 // patient is how long tests wait for a condition.
-const patient = 30 * time.Second
+const patient = 2 * time.Minute
 
 // received is a request that a receiver got.
 type received struct {

@@ -213,7 +213,7 @@ func TestRound_Turns(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- k.Run(ctx) }()
 		// Before the next round by the clock.
-		must.Eventually(t, 30*time.Second, "no rows are left", func() bool { return left() == "0" })
+		must.Eventually(t, time.Minute, "no rows are left", func() bool { return left() == "0" })
 		stop()
 		if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
 			t.Error(err)
@@ -359,9 +359,9 @@ func TestRun_Recovery(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- k.Run(ctx) }()
-		must.Eventually(t, 30*time.Second, "a round has failed", func() bool { return k.Failures().Err != nil })
+		must.Eventually(t, time.Minute, "a round has failed", func() bool { return k.Failures().Err != nil })
 		set(facts)
-		must.Eventually(t, 30*time.Second, "a round succeeds", func() bool { return k.Failures().Err == nil })
+		must.Eventually(t, time.Minute, "a round succeeds", func() bool { return k.Failures().Err == nil })
 		stop()
 		must.NoError(t, <-ended)
 		if f := k.Failures(); f.Count == 0 || f.Last.IsZero() {
