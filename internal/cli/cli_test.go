@@ -271,7 +271,19 @@ func TestCommands(t *testing.T) {
 			account.Password == "" {
 			t.Errorf("the account is %+v", account)
 		}
+		taken := func(told, name, owner string) {
+			t.Helper()
+			_, _, stderr := run(t, data, nil, "accounts", "create", "--name", name, "--owner", owner)
+			// The refusal is all of it: what the database says about it is not for people.
+			if want := "assay accounts create: The request is not valid: " + told + "\n"; stderr != want {
+				t.Errorf("told %q, want %q", stderr, want)
+			}
+		}
 		fail(t, `"Acme" exists already`, "accounts", "create", "--name", "Acme", "--owner", "other@acme.example")
+		taken(`name "Acme" exists already`, "Acme", "other@acme.example")
+		taken(`email "owner@acme.example" belongs to a user already`, "Other", "owner@acme.example")
+		taken(`name "Acme" exists already; email "owner@acme.example" belongs to a user already`,
+			"Acme", "owner@acme.example")
 	})
 	t.Run("StaffCreate", func(t *testing.T) {
 		var staff struct {

@@ -68,7 +68,9 @@ func (s *Service) CreateAccount(
 		})
 	})
 	if errors.Is(err, store.ErrExists) {
-		err = errors.Join(s.takenBy(ctx, name, email), err)
+		if taken := s.takenBy(ctx, name, email); taken != nil {
+			err = taken
+		}
 	}
 	if err != nil {
 		return nil, err
