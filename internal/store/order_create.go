@@ -224,7 +224,7 @@ func (t *Tx) createOrders(group []*Creation, ends bool) error {
 	}
 	known := make(map[string]*knownPhoto)
 	tenants := byTenant(group)
-	reads := make([]db.Command, 0, len(tenants)+2)
+	reads := make([]db.Command, 0, len(tenants)+8)
 	for _, tenant := range tenants { // before the photos: whatever changes both locks this row first
 		reads = append(reads, tenant.totals(t.db.Dialect))
 	}
