@@ -20,8 +20,8 @@ import (
 
 const bodyTimeout = time.Second
 
-// sendSlowly sends a body in pieces with pauses and returns the answer and how long it took, by the time of a bubble: on
-// a machine that does other things too, pieces would come late.
+// sendSlowly sends a body in pieces with pauses and returns the answer and how long it took, by the time of a bubble:
+// on a machine that does other things too, pieces would come late.
 func sendSlowly(t *testing.T, h http.Handler, piece string, pieces int, pause time.Duration) (string, time.Duration) {
 	t.Helper()
 	near, far := net.Pipe()

@@ -158,7 +158,8 @@ func TestDiskSpace(t *testing.T) {
 
 // TestShutdownDelay checks that a node that stops says so for a while, and still answers.
 func TestShutdownDelay(t *testing.T) {
-	set := nodeSettings(t, "--shutdown-delay", "2s")
+	t.Parallel()
+	set := nodeSettings(t, "--shutdown-delay", "15s")
 	app, err := Begin(t.Context(), set, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

@@ -33,7 +33,7 @@ func TestRollingRestart(t *testing.T) {
 		"database": pgtest.Database(t), "secret-key": secretKey, "redis": redistest.Start(t).URL(),
 		"media":           s3test.Start(t).Bucket(t),
 		"tls-listen":      "",
-		"trusted-proxies": "127.0.0.0/8", "shutdown-delay": "4s",
+		"trusted-proxies": "127.0.0.0/8", "shutdown-delay": "8s",
 	}
 	cluster := startNodes(t, settings, 3)
 	base := startCaddy(t, caddy, cluster)

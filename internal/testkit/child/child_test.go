@@ -97,8 +97,8 @@ func TestProcess_Signal(t *testing.T) {
 	}
 }
 
-// TestFreePort checks that no port is given twice, and none that the system chooses by itself for others: a server that is
-// started again would find it taken now and then.
+// TestFreePort checks that no port is given twice, and none that the system chooses by itself for others: a server that
+// is started again would find it taken now and then.
 func TestFreePort(t *testing.T) {
 	firstChosen := 32768
 	if text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range"); err == nil {
