@@ -31,7 +31,7 @@ func (t *Tx) UpdateOrder(o *order.Order) error {
 	return t.db.One(`UPDATE orders SET status = $1, outcome = $2, due_at = $3, time_left = $4, updated_at = $5,
 		ended_at = $6, round = $7, assignee_id = $8, claimed_at = $9, delayed = $10, certificate_id = $11, facts = $12
 		WHERE id = $13`, string(o.Status), column.TextOrNull(string(o.Outcome)), column.MicrosOrNull(o.DueAt),
-		leftOrNull(o.TimeLeft), column.Micros(o.UpdatedAt), column.MicrosOrNull(o.EndedAt), o.Round,
+		leftOrNull(o.TimeLeft), column.Millis(o.UpdatedAt), column.MicrosOrNull(o.EndedAt), o.Round,
 		column.TextOrNull(o.AssigneeID), column.MicrosOrNull(o.ClaimedAt),
 		column.Flag(o.MarkedLate), column.TextOrNull(o.CertificateID), string(facts), o.ID)
 }

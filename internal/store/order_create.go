@@ -176,7 +176,7 @@ func (c *Creation) prepare(d *db.Dialect, tenant int64) error {
 	c.row = append(make([]any, 0, 24), // with a rowid
 		o.ID, o.AccountID, env, tenant, o.APIKeyID, nil, o.Number, externalID, string(o.Status),
 		column.TextOrNull(string(o.Outcome)), int64(o.AnswerTime), o.Price, column.MicrosOrNull(o.DueAt),
-		leftOrNull(o.TimeLeft), column.Micros(o.CreatedAt), column.Micros(o.UpdatedAt), column.MicrosOrNull(o.EndedAt),
+		leftOrNull(o.TimeLeft), column.Micros(o.CreatedAt), column.Millis(o.UpdatedAt), column.MicrosOrNull(o.EndedAt),
 		int64(o.Round), column.TextOrNull(o.CertificateID), o.Classification.CategoryCode, o.Classification.BrandCode,
 		string(facts), creation)
 	switch {

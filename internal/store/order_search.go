@@ -59,10 +59,15 @@ func bySequence(s *order.Search) bool {
 	return s.ExternalID == "" && s.UpdatedSince == nil && !s.ByUpdate && s.States() == nil
 }
 
+// byUpdateOnly reports whether a search chooses all orders, by the time of their last change.
+func byUpdateOnly(s *order.Search) bool {
+	return *s == order.Search{Tenant: s.Tenant, ByUpdate: true}
+}
+
 // searchTotal counts what a search chooses: entries of an index, and no more of them than match its first condition.
 func (q Queries) searchTotal(ctx context.Context, s *order.Search, l *orderList, c createdRange) (int64, error) {
 	where, known := l.ranges, int64(0)
-	if all := (order.Search{Tenant: s.Tenant, ByUpdate: true}); *s == all {
+	if byUpdateOnly(s) {
 		return c.all, nil
 	}
 	if bySequence(s) {
@@ -92,7 +97,7 @@ func (q Queries) searchTotal(ctx context.Context, s *order.Search, l *orderList,
 func newOrderSearch(s *order.Search, c createdRange) *orderList {
 	l := &orderList{columns: briefColumns, source: "orders", key: "seq", tieColumn: "seq", direction: " DESC"}
 	if s.ByUpdate {
-		l.key, l.direction = "updated_at", ""
+		l.key, l.tieColumn, l.direction = "updated_at", "id", ""
 	}
 	where := ofTenant
 	l.args = db.Arguments{s.Tenant.AccountID, string(s.Tenant.Environment)}

@@ -44,11 +44,12 @@ func TestSearchOrders_Plans(t *testing.T) {
 			counts := "SELECT COUNT(*) FROM orders WHERE " + l.ranges[0].where
 			args := append([]any(nil), l.args...)
 			page, pageArgs := l.query(10, 10)
-			for _, q := range []struct {
-				text string
-				args []any
-			}{{page, pageArgs}, {counts, args}} {
-				whole := s.plan(t, q.text, q.args)
+			statements := map[string][]any{page: pageArgs}
+			if !byUpdateOnly(&test.search) {
+				statements[counts] = args
+			}
+			for text, args := range statements {
+				whole := s.plan(t, text, args)
 				if strings.Contains(whole, "SCAN orders") || !strings.Contains(whole, test.index) {
 					t.Errorf("the plan does not read %s:\n%s", test.index, whole)
 				}

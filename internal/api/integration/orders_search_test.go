@@ -74,6 +74,34 @@ func TestListOrders_Filters(t *testing.T) {
 	})
 }
 
+// TestListOrders_SameMillisecond checks that orders whose changes look simultaneous to customers are listed by their ids,
+// whichever came first.
+func TestListOrders_SameMillisecond(t *testing.T) {
+	integrationtest.Each(t, func(t *testing.T, w *world) {
+		c := w.Live(t)
+		ids := make([]string, 4)
+		for i := range ids {
+			ids[i] = c.CreateID(t, nil)
+			w.Clock.Advance(time.Second)
+		}
+		for _, id := range slices.Backward(ids) {
+			w.Cancel(t, id)
+			w.Clock.Advance(100 * time.Microsecond)
+		}
+		r := c.Get(t, "/orders?sort=updated")
+		shown := r.List(t, "data", "updated_at")
+		if got := r.List(t, "data", "id"); !slices.Equal(got, ids) || len(slices.Compact(shown)) != 1 {
+			t.Errorf("%q, changed at %q, not %q", got, shown, ids)
+		}
+		for i, id := range ids {
+			for _, query := range []string{"", "&updated_since=" + url.QueryEscape(shown[0]), "&status=completed"} {
+				c.Get(t, fmt.Sprintf("/orders?sort=updated&limit=1&page=%d%s", i+1, query)).
+					Is(t, "total", len(ids)).Is(t, "data.0.id", id)
+			}
+		}
+	})
+}
+
 // searchedOrders makes orders in all states, some of the same moment and some far apart.
 func searchedOrders(t *testing.T, w *world, c *client) []*order.Order {
 	t.Helper()

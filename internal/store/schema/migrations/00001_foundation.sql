@@ -671,8 +671,9 @@ CREATE INDEX mails_of_link ON mails (link_id) WHERE link_id IS NOT NULL;
 
 -- Lists of the orders in one state: the outcome of an order that has one, else its status.
 CREATE INDEX orders_by_state ON orders (tenant, COALESCE(outcome, status), seq);
--- All changes of an account's orders, the oldest first.
-CREATE INDEX orders_by_update ON orders (tenant, updated_at, seq);
+-- All changes of an account's orders, the oldest first, as customers see them: times in milliseconds, then ids. With the
+-- number of each order a list of them by age is sorted without its rows.
+CREATE INDEX orders_by_update ON orders (tenant, updated_at, id, seq);
 
 -- How orders ended, counted in the transaction that ends them: by day (UTC, since 1970), result (the outcome, or error) and
 -- turnaround. The turnaround is every third bucket of the service's histograms; -1: it has none. A Test order that is moved out of its
