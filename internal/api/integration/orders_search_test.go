@@ -74,8 +74,8 @@ func TestListOrders_Filters(t *testing.T) {
 	})
 }
 
-// TestListOrders_SameMillisecond checks that orders whose changes look simultaneous to customers are listed by their ids,
-// whichever came first.
+// TestListOrders_SameMillisecond checks that orders whose changes look simultaneous to customers are listed by their
+// ids, whichever came first.
 func TestListOrders_SameMillisecond(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		c := w.Live(t)
