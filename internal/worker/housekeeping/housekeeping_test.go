@@ -94,14 +94,14 @@ func TestRound(t *testing.T) {
 			unanswered, answered := c.CreateID(t), c.CreateID(t)
 			w.RequestPhotos(t, unanswered)
 			w.RequestPhotos(t, answered)
-			w.Clock.Advance(week - time.Microsecond)
+			w.Clock.Advance(week - time.Millisecond)
 			round(t, keeper(w))
 			c.Get(t, "/orders/"+unanswered).Is(t, "status", "update-photos")
 			c.Post(t, "/orders/"+answered+"/update_photos", object{"photos": []any{
 				object{"index_code": "overall", "is_unable_to_provide": true},
 				object{"index_code": "serial", "is_unable_to_provide": true},
 			}}).Want(t, 202)
-			w.Clock.Advance(time.Microsecond)
+			w.Clock.Advance(time.Millisecond)
 			round(t, keeper(w))
 			c.Get(t, "/orders/"+unanswered).Is(t, "status", "completed").Is(t, "outcome", "unable-to-verify")
 			c.Get(t, "/orders/"+answered).Is(t, "outcome", nil)
