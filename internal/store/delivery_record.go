@@ -155,9 +155,11 @@ var leaveText = db.ByLength(func(n int) string {
 	return "DELETE FROM delivery_queue WHERE (endpoint_id, due_at, delivery_id) IN (VALUES " + db.Tuples(n, 3) + ")"
 })
 
-// leaveArrays is leaveText for PostgreSQL, which reads an array for much less than as many parameters.
+// leaveArrays is leaveText for PostgreSQL, which reads an array for much less than as many parameters. If it saw how
+// long the arrays are, it would rather read all of a queue that is not very long than look up each place.
 const leaveArrays = `DELETE FROM delivery_queue q
-	USING unnest($1::text[], $2::bigint[], $3::text[]) AS ended (endpoint_id, due_at, delivery_id)
+	USING unnest((SELECT $1::text[]), (SELECT $2::bigint[]), (SELECT $3::text[]))
+	AS ended (endpoint_id, due_at, delivery_id)
 	WHERE q.endpoint_id = ended.endpoint_id AND q.due_at = ended.due_at AND q.delivery_id = ended.delivery_id`
 
 func leaveInArrays(ended []*AttemptResult) []db.Command {

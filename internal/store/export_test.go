@@ -65,7 +65,7 @@ func (s *Store) explain(ctx context.Context, statements map[string]explained) (m
 
 // QueuePlans returns how the engine runs the statements that find, read and end due deliveries, by their names.
 func (s *Store) QueuePlans(ctx context.Context) (map[string]string, error) {
-	ended := make([]*AttemptResult, db.LongestBatch)
+	ended := make([]*AttemptResult, 500) // more than a sender records at a time
 	for i := range ended {
 		ended[i] = &AttemptResult{Attempt: webhook.Attempt{DeliveryID: uuid7.New()}, EndpointID: uuid7.New()}
 	}
