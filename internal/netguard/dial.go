@@ -5,11 +5,12 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net"
-	"net/http"
 	"net/netip"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/assayhq/assay/internal/http1"
 )
 
 const (
@@ -17,14 +18,9 @@ const (
 	minConnectTimeout = 1 * time.Second // for one address of several
 	handshakeTimeout  = 5 * time.Second
 	idleTimeout       = 30 * time.Second
-	pingAfter         = 15 * time.Second // without a frame on an HTTP/2 connection
-	pingTimeout       = 5 * time.Second
 
-	maxHeaderBytes      = 64 << 10
-	maxIdle             = 256
-	maxIdleForEachHost  = 4
-	tlsMinVersion       = tls.VersionTLS12
-	continueWaitTimeout = 1 * time.Second
+	maxHeaderBytes = 64 << 10
+	tlsMinVersion  = tls.VersionTLS12
 )
 
 // Control is a net.Dialer.Control function that refuses addresses which are not public. It sees the address that
@@ -76,36 +72,17 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 	return nil, fmt.Errorf("connect to %s: %w", host, first)
 }
 
-// Transport returns an HTTP transport that guards every connection. It ignores proxy settings and does not
-// decompress. tlsConfig may be nil; it is not changed.
-func (g *Guard) Transport(tlsConfig *tls.Config) *http.Transport {
-	if tlsConfig == nil {
-		tlsConfig = &tls.Config{MinVersion: tlsMinVersion}
-	} else {
-		tlsConfig = tlsConfig.Clone()
-		tlsConfig.MinVersion = max(tlsConfig.MinVersion, tlsMinVersion)
+// Transport returns an HTTP transport that guards every connection, and keeps so many idle ones at most. It follows no
+// redirects, ignores proxy settings and does not decompress, against decompression bombs. tlsConfig may be nil; it is
+// not changed.
+func (g *Guard) Transport(tlsConfig *tls.Config, maxIdle int) *http1.Transport {
+	config := &tls.Config{MinVersion: tlsMinVersion}
+	if tlsConfig != nil {
+		config = tlsConfig.Clone()
+		config.MinVersion = max(config.MinVersion, tlsMinVersion)
 	}
-	return &http.Transport{
-		Proxy:                  nil,
-		DialContext:            g.DialContext,
-		TLSClientConfig:        tlsConfig,
-		TLSHandshakeTimeout:    handshakeTimeout,
-		ForceAttemptHTTP2:      true,
-		HTTP2:                  &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
-		DisableCompression:     true, // against decompression bombs
-		MaxResponseHeaderBytes: maxHeaderBytes,
-		MaxIdleConns:           maxIdle,
-		MaxIdleConnsPerHost:    maxIdleForEachHost,
-		IdleConnTimeout:        idleTimeout,
-		ExpectContinueTimeout:  continueWaitTimeout,
-	}
-}
-
-// Client returns an HTTP client with a guarded Transport that does not follow redirects. timeout covers the
-// complete exchange, from the lookup to the end of the response body.
-func (g *Guard) Client(tlsConfig *tls.Config, timeout time.Duration) *http.Client {
-	return &http.Client{
-		Transport:     g.Transport(tlsConfig),
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, Timeout: timeout,
-	}
+	return http1.New(http1.Config{
+		Dial: g.DialContext, TLS: config, HandshakeTimeout: handshakeTimeout, MaxHeaderBytes: maxHeaderBytes,
+		MaxIdle: maxIdle, IdleTimeout: idleTimeout,
+	})
 }

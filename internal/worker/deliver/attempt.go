@@ -22,8 +22,7 @@ const maxDrain = 64 << 10
 
 // httpSender makes HTTP delivery attempts.
 type httpSender struct {
-	// transport is used without an http.Client: redirects are not followed, and a client copies every request's header
-	// to be able to.
+	// transport is used without an http.Client, which would follow redirects.
 	transport http.RoundTripper
 	tokens    *tokens
 	secrets   *secret.Box
@@ -99,13 +98,9 @@ func (c *httpSender) exchange(ctx context.Context, t *target, d *store.QueuedDel
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	var h handshake
-	if t.post.URL.Scheme == "https" {
-		ctx = h.watch(ctx)
-	}
 	response, err := c.transport.RoundTrip(c.request(ctx, t, d, a.At, token))
 	if err != nil {
-		a.Failure = failureOf(err, h.failure())
+		a.Failure = failureOf(err)
 		return err
 	}
 	defer func() { _ = response.Body.Close() }()

@@ -2,18 +2,15 @@ package deliver
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"io"
 	"net"
-	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"syscall"
 
 	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/http1"
 	"github.com/assayhq/assay/internal/netguard"
 )
 
@@ -32,27 +29,8 @@ func logText(cause error) string {
 	return text
 }
 
-// handshake is how the TLS handshake of a request has failed, if it has.
-type handshake struct{ failed atomic.Pointer[error] }
-
-// watch returns the context for a request whose handshake is looked at.
-func (h *handshake) watch(ctx context.Context) context.Context {
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{TLSHandshakeDone: func(_ tls.ConnectionState, err error) {
-		if err != nil {
-			h.failed.Store(&err)
-		}
-	}})
-}
-
-func (h *handshake) failure() error {
-	if p := h.failed.Load(); p != nil {
-		return *p
-	}
-	return nil
-}
-
-// failureOf classifies an error of the HTTP client. handshake is the error of the TLS handshake, if it failed.
-func failureOf(err, handshake error) webhook.Failure {
+// failureOf classifies an error of the transport.
+func failureOf(err error) webhook.Failure {
 	switch reason := netguard.ReasonOf(err); reason {
 	case "":
 	case netguard.ReasonUnresolvable:
@@ -63,7 +41,7 @@ func failureOf(err, handshake error) webhook.Failure {
 	if timedOut(err) {
 		return webhook.FailureTimeout
 	}
-	if isTLS(err) || (handshake != nil && !isTransport(handshake)) {
+	if isTLS(err) {
 		return webhook.FailureTLS
 	}
 	return webhook.FailureConnection
@@ -74,10 +52,10 @@ func timedOut(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || (errors.As(err, &network) && network.Timeout())
 }
 
+// isTLS reports whether a handshake has failed, other than by the end of the connection.
 func isTLS(err error) bool {
-	var certificate *tls.CertificateVerificationError
-	var record tls.RecordHeaderError
-	return errors.As(err, &certificate) || errors.As(err, &record) || errors.Is(err, http.ErrSchemeMismatch)
+	_, ok := errors.AsType[*http1.HandshakeError](err)
+	return ok && !isTransport(err)
 }
 
 // isTransport reports whether the connection broke, as opposed to a TLS failure.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
-	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -87,16 +86,11 @@ func New(c Config) *Sender {
 		done: liveness.New(), poll: cmp.Or(c.Poll, pollInterval), grace: stopGrace,
 	}
 	s.node = s.announcer.node
-	client := c.Guard.Client(&tls.Config{RootCAs: c.RootCAs, MinVersion: tls.VersionTLS12}, 0)
-	if transport, ok := client.Transport.(*http.Transport); ok {
-		// Endpoints may share a host, so keep a connection for every slot. Use HTTP/1.1 with one connection per attempt:
-		// a broken connection then fails one attempt only, and it is cheaper than multiplexing.
-		transport.MaxIdleConns, transport.MaxIdleConnsPerHost = c.InFlight, c.InFlight
-		transport.Protocols, transport.ForceAttemptHTTP2 = new(http.Protocols), false
-		transport.Protocols.SetHTTP1(true)
-	}
+	// A connection for every slot, because endpoints may share a host. With HTTP/1.1 a connection that breaks fails one
+	// attempt only.
+	transport := c.Guard.Transport(&tls.Config{RootCAs: c.RootCAs, MinVersion: tls.VersionTLS12}, c.InFlight)
 	s.http = httpSender{
-		transport: client.Transport, tokens: newTokens(client, c.Timeout, c.Now), secrets: c.Secrets, timeout: c.Timeout,
+		transport: transport, tokens: newTokens(transport, c.Timeout, c.Now), secrets: c.Secrets, timeout: c.Timeout,
 		now: c.Now,
 	}
 	m, collectors := newMetrics(&queueState{store: c.Store, now: c.Now})

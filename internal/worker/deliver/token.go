@@ -28,9 +28,9 @@ const (
 // tokens fetches and caches access tokens (client-credentials grant). The credentials of an endpoint never change,
 // so that its id is the key.
 type tokens struct {
-	client  *http.Client
-	timeout time.Duration // of a fetch
-	now     func() time.Time
+	transport http.RoundTripper
+	timeout   time.Duration // of a fetch
+	now       func() time.Time
 
 	fetches singleflight.Group
 	mu      sync.Mutex
@@ -43,8 +43,8 @@ type token struct {
 	expires time.Time
 }
 
-func newTokens(client *http.Client, timeout time.Duration, now func() time.Time) *tokens {
-	return &tokens{client: client, timeout: timeout, now: now, cache: make(map[string]token)}
+func newTokens(transport http.RoundTripper, timeout time.Duration, now func() time.Time) *tokens {
+	return &tokens{transport: transport, timeout: timeout, now: now, cache: make(map[string]token)}
 }
 
 // tokenError says why there is no access token.
@@ -132,14 +132,13 @@ func (t *tokens) remove(endpointID string) {
 
 // fetch requests a token and keeps it.
 func (t *tokens) fetch(ctx context.Context, e *webhook.Endpoint, clientSecret string) (string, error) {
-	var h handshake
-	request, err := tokenRequest(h.watch(ctx), e.OAuth, clientSecret)
+	request, err := tokenRequest(ctx, e.OAuth, clientSecret)
 	if err != nil {
 		return "", &tokenError{cause: err, answer: "the token URL cannot be called"}
 	}
-	response, err := t.client.Do(request)
+	response, err := t.transport.RoundTrip(request)
 	if err != nil {
-		return "", &tokenError{cause: err, answer: tokenFailures[failureOf(err, h.failure())]}
+		return "", &tokenError{cause: err, answer: tokenFailures[failureOf(err)]}
 	}
 	defer func() { _ = response.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxTokenAnswer+1))

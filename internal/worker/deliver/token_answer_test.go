@@ -249,7 +249,7 @@ func TestTokenTimeIsNotTheReceivers(t *testing.T) {
 		}
 		return answer, nil
 	})
-	s.http.transport, s.http.tokens.client = transport, &http.Client{Transport: transport}
+	s.http.transport, s.http.tokens.transport = transport, transport
 	a, cause, err := attempt(t, s, w.Endpoint("https://receiver.example/",
 		&webhook.OAuth{TokenURL: "https://authority.example/token", ClientID: "id"}))
 	if err != nil || cause != nil || !a.Acknowledged() {

@@ -9,7 +9,7 @@ import (
 
 const (
 	writeDelay = 10 * time.Millisecond // how long a result may wait for others
-	writeBatch = 128                   // results that are written at once
+	writeBatch = 256                   // results that are written at once
 )
 
 // writer is the part of the loop that records results.

@@ -1,0 +1,259 @@
+package http1_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/assayhq/assay/internal/http1"
+)
+
+const (
+	ok   = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+	none = "HTTP/1.1 204 No Content\r\n\r\n"
+)
+
+// TestKeep sends two requests, and counts the connections.
+func TestKeep(t *testing.T) {
+	read := func(r *http.Response) error { _, err := io.Copy(io.Discard, r.Body); return err }
+	for name, test := range map[string]struct {
+		answer http.HandlerFunc
+		use    func(*http.Response) error
+		close  bool // asked for by the client
+		want   int64
+	}{
+		"Read": {use: read, want: 1, answer: func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, "all of it")
+		}},
+		"Chunks": {use: read, want: 1, answer: func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, strings.Repeat("x", 100_000))
+		}},
+		"Empty": {
+			want: 1, answer: func(http.ResponseWriter, *http.Request) {}, use: func(*http.Response) error { return nil },
+		},
+		"NoContent": {
+			want: 1, answer: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) },
+			use: func(*http.Response) error { return nil },
+		},
+		"ReadInPart": {
+			want: 2, answer: func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "all of it") },
+			use: func(r *http.Response) error { _, err := r.Body.Read(make([]byte, 1)); return err },
+		},
+		"ServerCloses": {use: read, want: 2, answer: func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Connection", "close")
+		}},
+		"ClientCloses": {use: read, want: 2, close: true, answer: func(http.ResponseWriter, *http.Request) {}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server, connections := counted(t, test.answer)
+			by := transport(2)
+			for range 2 {
+				r := request(t.Context(), t, server.URL, "text")
+				r.Close = test.close
+				response, err := by.RoundTrip(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := test.use(response); err != nil {
+					t.Error(err)
+				}
+				if err := errors.Join(response.Body.Close(), response.Body.Close()); err != nil {
+					t.Error(err)
+				}
+			}
+			if got := connections.Load(); got != test.want {
+				t.Errorf("%d connections, want %d", got, test.want)
+			}
+		})
+	}
+}
+
+// TestUnaskedAnswer checks that what a server sends too much is not taken for the next answer.
+func TestUnaskedAnswer(t *testing.T) {
+	for name, answer := range map[string]string{"Body": ok + "more", "Answer": ok + ok, "NoBody": none + ok} {
+		first := &scripted{accepts: 4096, answer: strings.NewReader(answer)}
+		second := &scripted{accepts: 4096, answer: strings.NewReader("HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n")}
+		by := plainTransport(dialInTurn(t, first, second))
+		if got, err := post(t, by, "http://example.com", ""); err != nil || got.status > 204 {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+		if !first.closed.Load() {
+			t.Errorf("%s: the connection is kept", name)
+		}
+		if got, err := post(t, by, "http://example.com", ""); err != nil || got.status != http.StatusCreated {
+			t.Errorf("%s: then %+v, %v", name, got, err)
+		}
+	}
+}
+
+// TestClosedWhileIdle checks that a connection is not used that the server has closed.
+func TestClosedWhileIdle(t *testing.T) {
+	var requests atomic.Int64
+	server, connections := counted(t, func(http.ResponseWriter, *http.Request) { requests.Add(1) })
+	by := transport(2)
+	for n := range int64(3) {
+		if _, err := post(t, by, server.URL, "text"); err != nil {
+			t.Fatal(err)
+		}
+		if requests.Load() != n+1 || connections.Load() != n+1 {
+			t.Errorf("%d requests on %d connections after %d", requests.Load(), connections.Load(), n+1)
+		}
+		server.CloseClientConnections()
+	}
+}
+
+// TestNotRepeated checks that a request is sent once that the server may have got.
+func TestNotRepeated(t *testing.T) {
+	var requests atomic.Int64
+	server, _ := counted(t, func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		if requests.Add(1) > 1 {
+			panic(http.ErrAbortHandler)
+		}
+	})
+	by := transport(2)
+	if _, err := post(t, by, server.URL, "text"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := post(t, by, server.URL, "text"); err == nil || requests.Load() != 2 {
+		t.Errorf("got %+v after %d requests", got, requests.Load())
+	}
+}
+
+// TestClosedInTheMoment checks that a request of which nothing could be sent goes to another connection.
+func TestClosedInTheMoment(t *testing.T) {
+	sent := func() int { // by a request
+		c := &scripted{accepts: 4096, answer: strings.NewReader(ok)}
+		if _, err := post(t, plainTransport(dialInTurn(t, c)), "http://example.com", "text"); err != nil {
+			t.Fatal(err)
+		}
+		return c.written.Len()
+	}()
+	prepare := func(more int) (first, second *scripted, by *http1.Transport) {
+		first = &scripted{accepts: sent + more, answer: strings.NewReader(ok)}
+		second = &scripted{accepts: 4096, answer: strings.NewReader(ok)}
+		by = plainTransport(dialInTurn(t, first, second))
+		if _, err := post(t, by, "http://example.com", "text"); err != nil {
+			t.Fatal(err)
+		}
+		return first, second, by
+	}
+	t.Run("NothingSent", func(t *testing.T) {
+		first, second, by := prepare(0)
+		if got, err := post(t, by, "http://example.com", "text"); err != nil || got.body != "ok" {
+			t.Errorf("got %+v, %v", got, err)
+		}
+		if !first.closed.Load() || second.written.String() != first.written.String() {
+			t.Errorf("sent %q on the second connection", second.written.String())
+		}
+	})
+	t.Run("BodyIsGone", func(t *testing.T) {
+		_, second, by := prepare(0)
+		r := request(t.Context(), t, "http://example.com", "text")
+		r.GetBody = nil
+		if got, err := send(by, r); err == nil || second.written.Len() > 0 {
+			t.Errorf("got %+v; sent %q", got, second.written.String())
+		}
+	})
+	t.Run("SomethingSent", func(t *testing.T) {
+		_, second, by := prepare(1)
+		got, err := post(t, by, "http://example.com", "text")
+		if !errors.Is(err, io.ErrClosedPipe) || second.written.Len() > 0 {
+			t.Errorf("got %+v, %v; sent %q", got, err, second.written.String())
+		}
+	})
+	t.Run("NewConnection", func(t *testing.T) {
+		by := plainTransport(dialInTurn(t, &scripted{answer: strings.NewReader(ok)}))
+		if got, err := post(t, by, "http://example.com", "text"); !errors.Is(err, io.ErrClosedPipe) {
+			t.Errorf("got %+v, %v", got, err)
+		}
+	})
+}
+
+// TestEarlyAnswer checks that an answer counts although not all of the request could be sent.
+func TestEarlyAnswer(t *testing.T) {
+	c := &scripted{
+		accepts: 50, answer: strings.NewReader("HTTP/1.1 413 Content Too Large\r\nContent-Length: 3\r\n\r\nbig"),
+	}
+	got, err := post(t, plainTransport(dialInTurn(t, c)), "http://example.com", strings.Repeat("x", 100_000))
+	if err != nil || got.status != http.StatusRequestEntityTooLarge || got.body != "big" {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if !c.closed.Load() {
+		t.Error("the connection is kept")
+	}
+}
+
+// pipes is a dialer to servers that answer what they are asked, and remember their ends.
+type pipes struct{ opened, ended atomic.Int64 }
+
+func (p *pipes) dial(context.Context, string, string) (net.Conn, error) {
+	ours, theirs := net.Pipe()
+	p.opened.Add(1)
+	go func() {
+		defer p.ended.Add(1)
+		serve(theirs, ok, ok, ok, ok, ok)
+	}()
+	return ours, nil
+}
+
+func TestIdleTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := new(pipes)
+		by := plainTransport(p.dial)
+		try := func(after time.Duration, url string, opened, ended int64) {
+			t.Helper()
+			time.Sleep(after)
+			if _, err := post(t, by, url, ""); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if p.opened.Load() != opened || p.ended.Load() != ended {
+				t.Errorf("after %v: %d connections opened, %d ended, want %d and %d", after, p.opened.Load(), p.ended.Load(),
+					opened, ended)
+			}
+		}
+		try(0, "http://a.example", 1, 0)
+		try(idleTimeout-1, "http://a.example", 1, 0) // is in use again in time
+		try(idleTimeout/2, "http://b.example", 2, 0)
+		try(idleTimeout*3/4, "http://b.example", 2, 1) // the other one has gone
+		try(idleTimeout, "http://a.example", 3, 2)
+		time.Sleep(idleTimeout)
+		synctest.Wait()
+		if p.ended.Load() != 3 {
+			t.Error("the last connection is open")
+		}
+	})
+}
+
+// TestMaxIdle checks that the connection which is idle for the longest time makes place.
+func TestMaxIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := new(pipes)
+		by := plainTransport(p.dial)
+		for _, host := range []string{"a", "b", "a", "c", "a", "c"} {
+			if _, err := post(t, by, "http://"+host+".example", ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		if p.opened.Load() != 3 || p.ended.Load() != 1 {
+			t.Errorf("%d connections opened, %d ended", p.opened.Load(), p.ended.Load())
+		}
+		if _, err := post(t, by, "http://b.example", ""); err != nil {
+			t.Fatal(err)
+		}
+		if p.opened.Load() != 4 {
+			t.Error("the connection that was used last was kept")
+		}
+		time.Sleep(idleTimeout)
+		synctest.Wait()
+	})
+}
