@@ -8,9 +8,14 @@ import (
 	"github.com/assayhq/assay/internal/ratelimit"
 )
 
-// Bearer returns the token of the Authorization header, or "".
+// Bearer returns the token of the Authorization header, or "". Two headers are as good as none: a proxy may take the one
+// that is not taken here.
 func Bearer(r *http.Request) string {
-	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
+	values := r.Header["Authorization"]
+	if len(values) != 1 {
+		return ""
+	}
+	scheme, token, ok := strings.Cut(values[0], " ")
 	if !ok || !strings.EqualFold(scheme, "Bearer") {
 		return ""
 	}

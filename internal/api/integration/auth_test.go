@@ -59,6 +59,7 @@ func TestAuthentication(t *testing.T) {
 			"OtherEnv":        {"Bearer " + strings.Replace(valid.Secret, "assay_test_", "assay_live_", 1)},
 			"Revoked":         {"Bearer " + revoked.Secret},
 			"Expired":         {"Bearer " + expired},
+			"Twice":           {"Bearer " + valid.Secret, "Bearer " + valid.Secret},
 			"TrailingGarbage": {"Bearer " + valid.Secret + "x"},
 			"NotUTF8":         {"Bearer \xff\xfe"},
 			"Huge":            {"Bearer " + strings.Repeat("a", 10_000)},

@@ -77,6 +77,15 @@ func TestBody(t *testing.T) {
 				})
 			}
 		})
+		t.Run("Compressed", func(t *testing.T) {
+			each(t, func(t *testing.T, c *client, path string, body obj) {
+				t.Helper()
+				e := c.Post(t, path, body, "Content-Encoding", "gzip").Refused(t, 400, "bad-request")
+				if !strings.Contains(e.Message, "Content-Encoding") {
+					t.Errorf("the message is %q", e.Message)
+				}
+			})
+		})
 		t.Run("ContentTypeWithoutBodyIsHarmless", func(t *testing.T) {
 			c := w.Test(t)
 			c.Get(t, "/balance", "Content-Type", "application/json").Want(t, 200)

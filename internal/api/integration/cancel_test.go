@@ -38,6 +38,8 @@ func TestCancelOrder(t *testing.T) {
 		t.Run("ByExternalID", func(t *testing.T) {
 			id := c.CreateID(t, obj{"external_id": "a/b 1"})
 			c.Post(t, "/orders/a%2Fb%201/cancel", "{}").Want(t, 200).Is(t, "id", id)
+			form := c.CreateID(t)
+			c.Post(t, "/orders/"+form+"/cancel", "", "Content-Type", "application/x-www-form-urlencoded").Want(t, 200)
 		})
 		t.Run("NotQueued", func(t *testing.T) {
 			id := c.CreateID(t)

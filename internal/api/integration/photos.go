@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -65,6 +66,9 @@ func (a *API) acceptFiles(w http.ResponseWriter, r *http.Request) (
 	results []uploadResult, uploads []media.Upload, err error,
 ) {
 	r.Body = http.MaxBytesReader(w, r.Body, oversize*service.MaxUploadFiles*a.MaxPhotoBytes+input.MaxBody)
+	if err := input.CheckEncoding(r); err != nil {
+		return nil, nil, err
+	}
 	parts, err := formdata.NewReader(r)
 	if err != nil {
 		return nil, nil, err
@@ -120,6 +124,9 @@ func (a *API) brokenBody(err error) error {
 	}
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return photo.FileTooLarge(a.MaxPhotoBytes).Because(err)
+	}
+	if errors.Is(err, context.Canceled) { // the client has closed its side, and waits for no answer
+		return err
 	}
 	return fault.BadRequest("The multipart body is broken: " + err.Error()).Because(err)
 }

@@ -222,6 +222,27 @@ func TestUploadPhotos_Whole(t *testing.T) {
 			c.Post(t, "/photos", "hello", "Content-Type", contentType).Refused(t, 400, "bad-request")
 			c.Post(t, "/photos", good, "Content-Type", "multipart/form-data; boundary=other").Refused(t, 400, "bad-request")
 		})
+		t.Run("CutOffBehindTheEnd", func(t *testing.T) {
+			head := "POST /v1/integrations/photos HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + c.Secret +
+				"\r\nContent-Type: " + contentType + "\r\n"
+			n := len(good)
+			for _, body := range []string{
+				fmt.Sprintf("Content-Length: %d\r\n\r\n%s", n+1, good),
+				fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", n, good),
+			} {
+				status, answer := overWire(t, w, head+body, true)
+				if status != 400 || !strings.Contains(answer, "could not be read to its end") {
+					t.Errorf("%d: %s", status, answer)
+				}
+			}
+		})
+		t.Run("Compressed", func(t *testing.T) {
+			e := c.Post(t, "/photos", good, "Content-Type", contentType, "Content-Encoding", "gzip").
+				Refused(t, 400, "bad-request")
+			if !strings.Contains(e.Message, "Content-Encoding") {
+				t.Errorf("the message is %q", e.Message)
+			}
+		})
 		t.Run("BrokenPartHeader", func(t *testing.T) {
 			body := "--b\r\nContent-Disposition form-data\r\n\r\nx\r\n--b--\r\n"
 			c.Post(t, "/photos", body, "Content-Type", "multipart/form-data; boundary=b").Refused(t, 400, "bad-request")

@@ -138,7 +138,7 @@ func (r *Reader) delimit() error {
 		ended := bytes.HasPrefix(r.delimiter.text, rest) && bytes.HasSuffix(rest, []byte("\n"))
 		switch {
 		case final && (ended || len(rest) == 0):
-			return io.EOF
+			return r.end()
 		case err != nil:
 			return cutOff(err, errNoFinalBoundary)
 		case ended && !final:
@@ -147,6 +147,15 @@ func (r *Reader) delimit() error {
 			return errNoNewPart
 		}
 	}
+}
+
+// end reads what follows the final boundary, so that a body which is cut off there is broken as well.
+func (r *Reader) end() error {
+	for r.err == nil {
+		r.next = r.filled
+		r.read()
+	}
+	return r.err
 }
 
 // toBoundary reads on until after the next boundary.
@@ -237,7 +246,16 @@ func (r *Reader) read() {
 		r.err = io.ErrShortBuffer
 		return
 	}
-	var n int
-	n, r.err = r.body.Read(r.buffer[r.filled:])
+	n, err := r.body.Read(r.buffer[r.filled:])
 	r.filled += n
+	if r.err = err; err != nil && !errors.Is(err, io.EOF) {
+		r.err = &bodyError{err}
+	}
 }
+
+// bodyError says why a body could not be read to its end. Its text is for clients, who need not see the cause.
+type bodyError struct{ cause error }
+
+func (e *bodyError) Error() string { return "it could not be read to its end" }
+
+func (e *bodyError) Unwrap() error { return e.cause }

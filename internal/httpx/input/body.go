@@ -13,12 +13,23 @@ import (
 const maxAnnounced = 64 << 10
 
 // ReadBody returns the bytes of a JSON body, at most MaxBody of them. The declared content type must be JSON in UTF-8
-// or absent; whether the bytes are JSON is ParseObject's to say. Every failure is the client's: a bad-request fault.
+// or absent, unless there is no body; whether the bytes are JSON is ParseObject's to say. Every failure is the
+// client's: a bad-request fault.
 func ReadBody(r *http.Request) ([]byte, error) {
 	if r.Body == nil || r.Body == http.NoBody {
-		return nil, checkContentType(r.Header["Content-Type"])
+		return nil, nil
 	}
 	return readBody(r)
+}
+
+// CheckEncoding refuses a body that is compressed.
+func CheckEncoding(r *http.Request) error {
+	for _, value := range r.Header["Content-Encoding"] {
+		if value != "" && !strings.EqualFold(value, "identity") {
+			return fault.BadRequest("Content-Encoding must be absent: send the body as it is, not compressed.")
+		}
+	}
+	return nil
 }
 
 // ReadObject returns the JSON object that is the body.
@@ -32,6 +43,9 @@ func ReadObject(r *http.Request) (Object, error) {
 
 func readBody(r *http.Request) ([]byte, error) {
 	if err := checkContentType(r.Header["Content-Type"]); err != nil {
+		return nil, err
+	}
+	if err := CheckEncoding(r); err != nil {
 		return nil, err
 	}
 	if r.ContentLength > MaxBody {

@@ -82,8 +82,24 @@ func TestReadBody(t *testing.T) {
 		}
 	})
 	t.Run("NoBody", func(t *testing.T) {
-		if body, err := ReadBody(post(t, http.NoBody)); err != nil || len(body) != 0 {
-			t.Errorf("got %q, %v", body, err)
+		for _, contentType := range []string{"", "application/x-www-form-urlencoded"} {
+			r := post(t, http.NoBody)
+			r.Header.Set("Content-Type", contentType)
+			if body, err := ReadBody(r); err != nil || len(body) != 0 {
+				t.Errorf("got %q, %v", body, err)
+			}
+		}
+	})
+	t.Run("Encoded", func(t *testing.T) {
+		for encoding, ok := range map[string]bool{
+			"gzip": false, "br": false, "identity, gzip": false, "Identity": true, "": true,
+		} {
+			r := post(t, strings.NewReader("{}"))
+			r.Header.Set("Content-Encoding", encoding)
+			_, err := ReadBody(r)
+			if ok != (err == nil) || !ok && !strings.Contains(err.Error(), "Content-Encoding") {
+				t.Errorf("%q: %v", encoding, err)
+			}
 		}
 	})
 	t.Run("SmallReads", func(t *testing.T) {

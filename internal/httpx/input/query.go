@@ -141,7 +141,8 @@ func (q *Query) Time(name string) time.Time {
 var timestamp = regexp.MustCompile(
 	`^(\d{4}-\d\d-\d\d)[Tt]([01]\d|2[0-3])(:[0-5]\d:)([0-5]\d|60)(\.\d+)?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$`)
 
-// parseTime reads an RFC 3339 timestamp. A leap second is the beginning of the next one.
+// parseTime reads an RFC 3339 timestamp. A leap second, which there is at the end of a UTC day only, is the beginning
+// of the next one.
 func parseTime(s string) (time.Time, error) {
 	m := timestamp.FindStringSubmatch(s)
 	if m == nil {
@@ -152,6 +153,9 @@ func parseTime(s string) (time.Time, error) {
 		second, leap = "59", time.Second
 	}
 	t, err := time.Parse(time.RFC3339Nano, m[1]+"T"+m[2]+m[3]+second+m[5]+strings.ToUpper(m[6]))
+	if h, m, _ := t.UTC().Clock(); leap > 0 && (h != 23 || m != 59) {
+		return t, errNoTimestamp
+	}
 	return t.Add(leap), err
 }
 
