@@ -2,6 +2,7 @@ package dump_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"slices"
@@ -110,6 +111,37 @@ func TestLoad_RowIDs(t *testing.T) {
 	if len(rows) != 16 || kept != 8 {
 		t.Errorf("%d of %d orders have their rowid, want 8 of 16: %v", kept, len(rows), rows)
 	}
+}
+
+// TestLoad_AnyOrder loads rows in another order than they were made in: PostgreSQL puts a row where there is space, so
+// that a refund may come before its charge.
+func TestLoad_AnyOrder(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		s := shop.New(t, storetest.SQLite(t))
+		s.Trade(t)
+		want := written(t, s.Store)
+		var h dump.Header
+		head, rest, _ := bytes.Cut(want, []byte("\n"))
+		if err := json.Unmarshal(head, &h); err != nil {
+			t.Fatal(err)
+		}
+		all := strings.Split(string(rest), "\n")
+		from := int64(0)
+		for _, table := range h.Tables {
+			slices.Reverse(all[from : from+table.Rows])
+			from += table.Rows
+		}
+		turned := string(head) + "\n" + strings.Join(all, "\n")
+		if h.Rows("ledger_entries") == 0 || turned == string(want) {
+			t.Fatal("nothing was turned round")
+		}
+		if _, err := dump.Load(t.Context(), target, strings.NewReader(turned)); err != nil {
+			t.Fatal(err)
+		}
+		if got := written(t, storetest.Open(t, target)); !slices.Equal(lines(got), lines(want)) {
+			t.Error("the copy differs")
+		}
+	})
 }
 
 func TestLoad_Refusals(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"io"
 	"net/url"
+	"slices"
+	"strings"
 
 	"modernc.org/libc"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -138,9 +140,16 @@ func URI(path string) string {
 	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}).String()
 }
 
-// Pragmas returns the settings of every connection, and more.
+// Pragmas returns the settings of every connection, and more, which take the place of those with the same name: the
+// driver runs them in an order of its own.
 func Pragmas(more ...string) []string {
-	return append([]string{
+	all := []string{
 		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "temp_store(MEMORY)",
-	}, more...)
+	}
+	for _, pragma := range more {
+		name, _, _ := strings.Cut(pragma, "(")
+		all = slices.DeleteFunc(all, func(of string) bool { return strings.HasPrefix(of, name+"(") })
+		all = append(all, pragma)
+	}
+	return all
 }
