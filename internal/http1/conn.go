@@ -3,9 +3,12 @@ package http1
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
+	"errors"
 	"math"
 	"net"
 	"net/http"
+	"os"
 	"syscall"
 	"time"
 )
@@ -25,18 +28,62 @@ type conn struct {
 	release func() bool // ends the watch on the request's context, and reports whether it has not ended
 
 	idleSince time.Time
-	looked    error // what looking for an end gave
-	taken     [1]byte
+	looked    error   // what silent has seen
+	seen      [1]byte // and where
 }
 
-func newConn(t *Transport, to destination, stream, socket net.Conn) *conn {
-	c := &conn{Conn: stream, transport: t, to: to, left: math.MaxInt64}
+func newConn(t *Transport, to destination, socket net.Conn) *conn {
+	c := &conn{Conn: socket, transport: t, to: to, left: math.MaxInt64}
 	c.in, c.out = bufio.NewReader(c), bufio.NewWriter(c)
 	if s, ok := socket.(syscall.Conn); ok {
 		c.socket, _ = s.SyscallConn()
 	}
 	return c
 }
+
+// secure begins TLS with the server of a name.
+func (c *conn) secure(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, c.transport.HandshakeTimeout)
+	defer cancel()
+	config := c.transport.TLS.Clone()
+	config.ServerName = name
+	secured := tls.Client(c.Conn, config)
+	if err := secured.HandshakeContext(ctx); err != nil {
+		return err
+	}
+	c.Conn = secured
+	return nil
+}
+
+// again prepares an idle connection for another request, or closes it and returns false.
+func (c *conn) again() bool {
+	if !c.quiet() {
+		_ = c.Close()
+		return false
+	}
+	c.reused, c.sent = true, false
+	return true
+}
+
+// peekTime is how long it may take to read what has arrived.
+const peekTime = time.Millisecond
+
+// quiet reports whether an idle connection is open and has nothing to read: what a server sends that was not asked is
+// the end, or would be taken for the answer to the next request. It may lie in the TLS connection, which reads ahead,
+// and it may be of TLS itself.
+func (c *conn) quiet() bool {
+	deadline := longAgo // without a look at the socket
+	if !c.silent() {
+		deadline = time.Now().Add(peekTime)
+	}
+	if c.SetReadDeadline(deadline) != nil {
+		return false
+	}
+	_, err := c.in.Peek(1)
+	return errors.Is(err, os.ErrDeadlineExceeded) && c.SetReadDeadline(time.Time{}) == nil
+}
+
+var longAgo = time.Unix(1, 0)
 
 // Read implements io.Reader.
 func (c *conn) Read(p []byte) (int, error) {
@@ -59,7 +106,7 @@ func (c *conn) Write(p []byte) (int, error) {
 // exchange sends a request and reads the head of its response, within the time of the request's context.
 func (c *conn) exchange(r *http.Request) (*http.Response, error) {
 	ctx := r.Context()
-	c.release = context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })
+	c.release = context.AfterFunc(ctx, func() { _ = c.SetDeadline(longAgo) })
 	response, keep, err := c.answer(r)
 	if err != nil {
 		c.release()

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -122,7 +123,8 @@ type scripted struct {
 	net.Conn
 	accepts int
 	written strings.Builder
-	answer  io.Reader
+	answer  *strings.Reader
+	silent  bool // after the answer; else it ends
 	closed  atomic.Bool
 }
 
@@ -136,9 +138,16 @@ func (s *scripted) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-func (s *scripted) Read(p []byte) (int, error)  { return s.answer.Read(p) }
-func (s *scripted) SetDeadline(time.Time) error { return nil }
-func (s *scripted) Close() error                { s.closed.Store(true); return nil }
+func (s *scripted) Read(p []byte) (int, error) {
+	if s.silent && s.answer.Len() == 0 {
+		return 0, os.ErrDeadlineExceeded
+	}
+	return s.answer.Read(p)
+}
+
+func (s *scripted) SetReadDeadline(time.Time) error { return nil }
+func (s *scripted) SetDeadline(time.Time) error     { return nil }
+func (s *scripted) Close() error                    { s.closed.Store(true); return nil }
 
 // dialInTurn returns a dialer that gives these connections in turn.
 func dialInTurn(t testing.TB, all ...net.Conn) dialer {

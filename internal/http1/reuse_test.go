@@ -1,16 +1,23 @@
 package http1_test
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/assayhq/assay/internal/http1"
 )
@@ -78,17 +85,155 @@ func TestKeep(t *testing.T) {
 // TestUnaskedAnswer checks that what a server sends too much is not taken for the next answer.
 func TestUnaskedAnswer(t *testing.T) {
 	for name, answer := range map[string]string{"Body": ok + "more", "Answer": ok + ok, "NoBody": none + ok} {
-		first := &scripted{accepts: 4096, answer: strings.NewReader(answer)}
+		first := &scripted{accepts: 4096, answer: strings.NewReader(answer), silent: true}
 		second := &scripted{accepts: 4096, answer: strings.NewReader("HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n")}
 		by := plainTransport(dialInTurn(t, first, second))
 		if got, err := post(t, by, "http://example.com", ""); err != nil || got.status > 204 {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
+		if got, err := post(t, by, "http://example.com", ""); err != nil || got.status != http.StatusCreated {
+			t.Errorf("%s: then %+v, %v", name, got, err)
+		}
 		if !first.closed.Load() {
 			t.Errorf("%s: the connection is kept", name)
 		}
-		if got, err := post(t, by, "http://example.com", ""); err != nil || got.status != http.StatusCreated {
-			t.Errorf("%s: then %+v, %v", name, got, err)
+	}
+}
+
+// corked is a connection whose writes can be held back, so that they arrive together.
+type corked struct {
+	net.Conn
+	held *bytes.Buffer // nil: they are not
+}
+
+func (c *corked) Write(p []byte) (int, error) {
+	if c.held != nil {
+		return c.held.Write(p)
+	}
+	return c.Conn.Write(p)
+}
+
+// TestUnaskedRecords is TestUnaskedAnswer for what arrives with the answer in records of TLS of its own.
+func TestUnaskedRecords(t *testing.T) {
+	certificate := httptest.NewUnstartedServer(nil)
+	certificate.StartTLS()
+	defer certificate.Close()
+	for name, more := range map[string]func(c *tls.Conn) error{
+		"Nothing": func(*tls.Conn) error { return nil },
+		"Answer":  func(c *tls.Conn) error { _, err := io.WriteString(c, ok); return err },
+		"Body":    func(c *tls.Conn) error { _, err := io.WriteString(c, "OK"); return err },
+		"Goodbye": (*tls.Conn).CloseWrite,
+	} {
+		for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+			t.Run(name+" "+tls.VersionName(version), func(t *testing.T) {
+				listener, err := net.Listen("tcp", "127.0.0.1:0")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = listener.Close() }()
+				config := certificate.TLS.Clone()
+				config.MinVersion, config.MaxVersion, config.NextProtos = version, version, nil
+				var connections atomic.Int64
+				go func() {
+					for {
+						socket, err := listener.Accept()
+						if err != nil {
+							return
+						}
+						connections.Add(1)
+						go answerTogether(socket, config, more)
+					}
+				}()
+				by := transport(2)
+				for n := range 3 {
+					text := strings.Repeat("x", n+1)
+					if got, err := post(t, by, "https://"+listener.Addr().String(), text); err != nil || got.body != text {
+						t.Errorf("request %d: %+v, %v", n, got, err)
+					}
+				}
+				want := int64(3)
+				if name == "Nothing" {
+					want = 1
+				}
+				if got := connections.Load(); got != want {
+					t.Errorf("%d connections, want %d", got, want)
+				}
+			})
+		}
+	}
+}
+
+// answerTogether answers with the body of the request, and more that arrives at the same time.
+func answerTogether(socket net.Conn, config *tls.Config, more func(c *tls.Conn) error) {
+	defer func() { _ = socket.Close() }()
+	below := &corked{Conn: socket}
+	c := tls.Server(below, config)
+	for in := bufio.NewReader(c); ; {
+		r, err := http.ReadRequest(in)
+		if err != nil {
+			return
+		}
+		text, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		below.held = new(bytes.Buffer)
+		_, err = fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(text), text)
+		err = errors.Join(err, more(c), socket.SetWriteDeadline(time.Time{})) // which a goodbye sets
+		held := below.held.Bytes()
+		below.held = nil
+		if _, failed := socket.Write(held); failed != nil || err != nil {
+			return
+		}
+	}
+}
+
+// TestOneAtATime checks that requests do not wait for connections of a server that serves one after the other.
+func TestOneAtATime(t *testing.T) {
+	server, _ := counted(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) })
+	target := server.Listener.Addr().String()
+	free := make(chan struct{}, 1)
+	by := http1.New(http1.Config{
+		TLS: trusting(), HandshakeTimeout: time.Minute, MaxHeaderBytes: maxHeader, MaxIdle: 2, IdleTimeout: idleTimeout,
+		Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			select {
+			case free <- struct{}{}: // and never again
+				return new(net.Dialer).DialContext(ctx, network, target)
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		},
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var group errgroup.Group
+	for range 4 {
+		group.Go(func() error {
+			for range 5 {
+				if got, err := send(by, request(ctx, t, server.URL, "text")); err != nil || got.body != "text" {
+					return fmt.Errorf("got %+v, %w", got, err)
+				}
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestOwnConnection checks that a request which closes its connection does not use another's.
+func TestOwnConnection(t *testing.T) {
+	server, connections := counted(t, func(http.ResponseWriter, *http.Request) {})
+	by := transport(2)
+	for n, own := range []bool{false, true, false} {
+		r := request(t.Context(), t, server.URL, "text")
+		r.Close = own
+		if _, err := send(by, r); err != nil {
+			t.Fatal(err)
+		}
+		if want := []int64{1, 2, 2}[n]; connections.Load() != want {
+			t.Errorf("%d connections after %d requests, want %d", connections.Load(), n+1, want)
 		}
 	}
 }
@@ -137,7 +282,7 @@ func TestClosedInTheMoment(t *testing.T) {
 		return c.written.Len()
 	}()
 	prepare := func(more int) (first, second *scripted, by *http1.Transport) {
-		first = &scripted{accepts: sent + more, answer: strings.NewReader(ok)}
+		first = &scripted{accepts: sent + more, answer: strings.NewReader(ok), silent: true}
 		second = &scripted{accepts: 4096, answer: strings.NewReader(ok)}
 		by = plainTransport(dialInTurn(t, first, second))
 		if _, err := post(t, by, "http://example.com", "text"); err != nil {

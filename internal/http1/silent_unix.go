@@ -8,14 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// quiet reports whether an idle connection is open and has nothing to read: what a server sends that was not asked is
-// the end, or not to be understood. It may take a byte of that.
-func (c *conn) quiet() bool {
+// silent reports whether nothing has arrived from the server since the connection was read, not even its end.
+func (c *conn) silent() bool {
 	return c.socket == nil || c.socket.Read(c.look) == nil && errors.Is(c.looked, unix.EAGAIN)
 }
 
-// look is what quiet does with the descriptor of the connection, which does not block.
+// look is what silent does with the descriptor of the connection, which does not block.
 func (c *conn) look(fd uintptr) (done bool) {
-	_, c.looked = unix.Read(int(fd), c.taken[:])
+	_, _, c.looked = unix.Recvfrom(int(fd), c.seen[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
 	return true
 }

@@ -50,10 +50,11 @@ func (e *HandshakeError) Error() string { return "TLS handshake: " + e.Err.Error
 func (e *HandshakeError) Unwrap() error { return e.Err }
 
 // RoundTrip sends a request and returns its response, whose body has to be closed. A connection that turns out to have
-// been closed while it was idle is replaced; a request of which the server may have got something is not sent again.
+// been closed while it was idle is replaced; a request of which the server may have got something is not sent again. A
+// request that is to close its connection gets one of its own.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	for {
-		c, err := t.connect(r.Context(), destination{r.URL.Scheme, r.URL.Host})
+		c, err := t.connect(r.Context(), destination{r.URL.Scheme, r.URL.Host}, r.Close)
 		if err != nil {
 			closeBody(r)
 			return nil, err
@@ -111,18 +112,80 @@ func (d destination) address() (address, name string, err error) {
 	return "", "", fmt.Errorf("the scheme %q is not one of HTTP", d.scheme)
 }
 
-// connect returns an idle connection that is still open, or a new one.
-func (t *Transport) connect(ctx context.Context, to destination) (*conn, error) {
+// connect returns an idle connection that is still open, or a new one, whichever is there first: a server may not
+// accept another one before it has answered on those that it has. own asks for a new one.
+func (t *Transport) connect(ctx context.Context, to destination, own bool) (*conn, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	for c := t.idle.take(to); c != nil; c = t.idle.take(to) {
-		if c.quiet() {
-			c.reused, c.sent = true, false
+	if own {
+		return t.open(ctx, to)
+	}
+	c, next := t.idle.take(to)
+	for c != nil {
+		if c.again() {
 			return c, nil
 		}
-		_ = c.Close()
+		c, next = t.idle.take(to)
 	}
+	return t.await(ctx, to, next)
+}
+
+// await returns the next connection that becomes idle, or a new one.
+func (t *Transport) await(ctx context.Context, to destination, next chan *conn) (*conn, error) {
+	defer t.idle.leave(to, next)
+	opening := t.start(ctx, to)
+	for {
+		select {
+		case c := <-next:
+			if c.again() {
+				opening.leave(t.idle)
+				return c, nil
+			}
+		case opened := <-opening.done:
+			return opened.conn, opened.err
+		case <-ctx.Done():
+			opening.cancel()
+			opening.leave(t.idle)
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// opening is a connection that is being opened.
+type opening struct {
+	cancel context.CancelFunc
+	done   chan opened // gets one
+}
+
+type opened struct {
+	conn *conn
+	err  error
+}
+
+// start opens a connection, which may outlive the request that it is for.
+func (t *Transport) start(ctx context.Context, to destination) *opening {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	o := &opening{cancel, make(chan opened, 1)}
+	go func() {
+		defer cancel()
+		c, err := t.open(ctx, to)
+		o.done <- opened{c, err}
+	}()
+	return o
+}
+
+// leave keeps the connection for others.
+func (o *opening) leave(idle *pool) {
+	go func() {
+		if opened := <-o.done; opened.err == nil {
+			idle.put(opened.conn)
+		}
+	}()
+}
+
+// open opens a connection.
+func (t *Transport) open(ctx context.Context, to destination) (*conn, error) {
 	address, name, err := to.address()
 	if err != nil {
 		return nil, err
@@ -131,23 +194,15 @@ func (t *Transport) connect(ctx context.Context, to destination) (*conn, error) 
 	if err != nil {
 		return nil, err
 	}
-	stream := socket
-	if name != "" {
-		if stream, err = t.secure(ctx, socket, name); err != nil {
-			_ = socket.Close()
-			return nil, &HandshakeError{err}
-		}
+	c := newConn(t, to, socket)
+	if name == "" {
+		return c, nil
 	}
-	return newConn(t, to, stream, socket), nil
-}
-
-func (t *Transport) secure(ctx context.Context, socket net.Conn, name string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, t.HandshakeTimeout)
-	defer cancel()
-	config := t.TLS.Clone()
-	config.ServerName = name
-	secured := tls.Client(socket, config)
-	return secured, secured.HandshakeContext(ctx)
+	if err := c.secure(ctx, name); err != nil {
+		_ = c.Close()
+		return nil, &HandshakeError{err}
+	}
+	return c, nil
 }
 
 // errLongHeader ends a response.

@@ -8,8 +8,8 @@ import (
 	"github.com/assayhq/assay/internal/ratelimit"
 )
 
-// Bearer returns the token of the Authorization header, or "". Two headers are as good as none: a proxy may take the one
-// that is not taken here.
+// Bearer returns the token of the Authorization header, or "". Two headers are as good as none: a proxy may take the
+// one that is not taken here.
 func Bearer(r *http.Request) string {
 	values := r.Header["Authorization"]
 	if len(values) != 1 {

@@ -210,6 +210,9 @@ func (s *Settings) Check() error {
 	if s.ShutdownDelay < 0 {
 		refuse("--shutdown-delay must not be negative")
 	}
+	if s.AuthFailureLimit < 0 {
+		refuse("--auth-failure-limit must not be negative")
+	}
 	if s.WebhookInFlight < 1 {
 		refuse("--webhook-in-flight must be at least 1")
 	}

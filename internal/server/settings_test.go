@@ -16,9 +16,10 @@ func TestSettings_AllProblems(t *testing.T) {
 	s.Bind(fs)
 	must.NoError(t, fs.Parse([]string{
 		"-data", t.TempDir(), "-webhook-timeout", "0", "-claim-expiry", "0", "-event-retention", "0",
-		"-secret-overlap", "-1s", "-max-claims", "-1", "-max-keys", "-1",
+		"-secret-overlap", "-1s", "-max-claims", "-1", "-max-keys", "-1", "-auth-failure-limit", "-1",
 	}))
 	want := strings.Join([]string{
+		"--auth-failure-limit must not be negative",
 		"--webhook-timeout must be more than 0", "--claim-expiry must be more than 0",
 		"--event-retention must be more than 0", "--secret-overlap must not be negative",
 	}, "\n")

@@ -142,6 +142,7 @@ func (c *httpSender) request(
 	body := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(d.Body)), nil }
 	r := t.post.WithContext(ctx) // a copy
 	r.Header, r.GetBody, r.ContentLength = header, body, int64(len(d.Body))
+	r.Close = d.Failures > 0 // on a connection of its own: the one before may have been closed while it was sent
 	r.Body, _ = body()
 	return r
 }

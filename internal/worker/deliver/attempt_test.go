@@ -298,3 +298,25 @@ func TestRebinding(t *testing.T) {
 		})
 	}
 }
+
+// TestRepeatedAttempts checks that attempts share a connection until one fails, and that the next has its own: what
+// closed the connection may do so again.
+func TestRepeatedAttempts(t *testing.T) {
+	w := sqliteWorld(t)
+	r, seen := connections(t)
+	s := w.sender(r, nil)
+	aimed, err := s.http.openTarget(w.endpoint(r.URL))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, failures := range []int{0, 0, 1, 0, 2} {
+		d := example()
+		d.Failures = failures
+		if a, cause, err := s.http.attempt(t.Context(), aimed, d); err != nil || a.HTTPStatus != http.StatusNotFound {
+			t.Fatalf("attempt: %+v, %v, %v", a, cause, err)
+		}
+		if want := []int64{1, 1, 2, 2, 3}[n]; seen.Load() != want {
+			t.Errorf("%d connections after %d attempts, want %d", seen.Load(), n+1, want)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package deliver
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -52,8 +53,13 @@ func timedOut(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || (errors.As(err, &network) && network.Timeout())
 }
 
-// isTLS reports whether a handshake has failed, other than by the end of the connection.
+// isTLS reports whether TLS has failed, other than by the end of the connection.
 func isTLS(err error) bool {
+	var certificate *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	if errors.As(err, &certificate) || errors.As(err, &record) {
+		return true
+	}
 	_, ok := errors.AsType[*http1.HandshakeError](err)
 	return ok && !isTransport(err)
 }
