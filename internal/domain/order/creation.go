@@ -111,7 +111,7 @@ func (d *Draft) CheckCounts(indexes []*catalog.PhotoIndex) error {
 	}
 	if missing != nil {
 		return fault.New(fault.Invalid, "missing-required-photo-indexes",
-			"Required photo indexes have no photo.").With("missing_index_codes", missing)
+			"Required photo indexes have no photo.").With(MissingIndexCodes, missing)
 	}
 	for _, x := range indexes {
 		if n := received[x.Code]; n > x.PhotoLimit {

@@ -24,6 +24,9 @@ type SubmissionEntry struct {
 // CodeNotAwaitingPhotos is the code of NotAwaitingPhotos.
 const CodeNotAwaitingPhotos = "order-not-awaiting-update-photos"
 
+// MissingIndexCodes is the detail of a refusal that names the photo indexes without a photo.
+const MissingIndexCodes = "missing_index_codes"
+
 // NotAwaitingPhotos is the refusal of a submission to an order that did not ask for one.
 func NotAwaitingPhotos(status Status) *fault.Error {
 	return fault.New(fault.Conflict, CodeNotAwaitingPhotos,
@@ -86,7 +89,7 @@ func (s *Submission) CheckCounts(requested []PhotoRequest) error {
 	}
 	if missing != nil {
 		return fault.New(fault.Invalid, "missing-requested-photo-indexes",
-			"Requested photo indexes are not resolved.").With("missing_index_codes", missing)
+			"Requested photo indexes are not resolved.").With(MissingIndexCodes, missing)
 	}
 	return nil
 }

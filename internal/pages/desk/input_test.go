@@ -1,8 +1,10 @@
 package desk_test
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/assayhq/assay/internal/testkit/requires"
@@ -67,4 +69,63 @@ func TestFilters_Keyboard(t *testing.T) {
 	w.queued(t)
 	b.AwaitTrue(`document.querySelectorAll("table.queue tbody tr").length === 2 &&
 		document.activeElement.id === "f-brand"`) // the board is brought up to date, and the focus stays
+}
+
+// leaving reports whether the page lets go without a question.
+func leaving(b *uitest.Browser) bool {
+	return uitest.Eval[bool](b, `dispatchEvent(new Event("beforeunload", {cancelable: true}))`)
+}
+
+// TestRequest_Entered checks that what was entered for a photo request, or as a note, is not left without a question.
+func TestRequest_Entered(t *testing.T) {
+	_, id, b := newReview(t)
+	b.Open("/desk/orders/" + id + "/request")
+	if !leaving(b) {
+		t.Error("the page asks though nothing was entered")
+	}
+	b.Click("#w-serial-number")
+	if leaving(b) {
+		t.Error("a chosen index is lost without a question")
+	}
+	b.Click("#w-serial-number")
+	if !leaving(b) {
+		t.Error("the page asks though it is as it was")
+	}
+	b.Click("#w-serial-number")
+	b.Fill("#t-serial-number", strings.Repeat("long", 60))
+	b.Follow(".sticky-actions .primary") // is sent without a question
+	b.AwaitTrue(`location.pathname.endsWith("/request/preview")`)
+	if wide := uitest.Eval[int](b, `document.documentElement.scrollWidth - innerWidth`); wide > 0 {
+		t.Errorf("a long word makes the preview %d px too wide", wide)
+	}
+	b.Follow(`button[name="edit"]`)
+	if leaving(b) {
+		t.Error("what was entered before is lost without a question")
+	}
+	b.Follow(".sticky-actions .primary")
+	b.Open("/desk/orders/" + id + "/fail")
+	if !leaving(b) {
+		t.Error("the page asks though nothing was entered")
+	}
+	b.Fill(`textarea[name="note"]`, "Nobody could tell.")
+	if leaving(b) {
+		t.Error("a note is lost without a question")
+	}
+	b.Fill(`textarea[name="note"]`, "")
+}
+
+// TestKeys_ConfirmFromAnywhere checks that Ctrl+Enter goes on to the confirmation wherever the focus is, but for other
+// forms and dialogs.
+func TestKeys_ConfirmFromAnywhere(t *testing.T) {
+	_, id, b := newReview(t)
+	b.Press("u")
+	b.AwaitTrue(draftIs + `"saved"`)
+	b.Press("?")
+	b.Await("#help[open]")
+	b.Press(kb.Enter, chromedp.ModifierCtrl)
+	b.AwaitTrue(`location.pathname === "/desk/orders/` + id + `"`)
+	b.Open("/desk/orders/" + id)
+	uitest.Eval[any](b, `void document.querySelector("a[data-photo]").focus()`)
+	b.Press(kb.Enter, chromedp.ModifierCtrl)
+	b.Await(".confirm-actions")
 }

@@ -32,6 +32,7 @@ func TestQueue(t *testing.T) {
 	})
 	t.Run("Filters", func(t *testing.T) {
 		v.Get("/desk?brand=chanel&category=bags").Want(t, http.StatusOK, id, mine)
+		v.Get("/desk?brand=chanel&tab=queue").Want(t, http.StatusOK, `href="/desk?brand=chanel&amp;tab=queue"`)
 		v.Get("/desk?brand=gucci").Want(t, http.StatusOK, "No order matches").Lacks(t, id)
 		v.Get("/desk?category=watches").Want(t, http.StatusOK, "No order matches").Lacks(t, id)
 		v.Get("/desk?status=queued").Want(t, http.StatusOK, id).Lacks(t, mine)

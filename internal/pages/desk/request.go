@@ -17,6 +17,7 @@ import (
 type requestView struct {
 	*orderPage
 	Form         *ui.Form
+	Entered      bool // by the reviewer, before
 	Indexes      []*requestIndex
 	Conditions   []catalog.Phrase
 	Requirements []catalog.Phrase
@@ -96,7 +97,10 @@ func (d *Desk) renderRequest(
 		v.Moved, status = d.conflictText(r, v), http.StatusConflict
 	}
 	snap := d.Service.Catalog()
-	page := &requestView{orderPage: v, Form: form, Conditions: snap.Conditions(), Requirements: snap.Requirements()}
+	page := &requestView{
+		orderPage: v, Form: form, Entered: r.Method == http.MethodPost, Conditions: snap.Conditions(),
+		Requirements: snap.Requirements(),
+	}
 	for _, g := range v.Groups {
 		index := &requestIndex{indexGroup: *g}
 		index.Limit = max(1, g.Limit)

@@ -300,7 +300,8 @@ func TestAnswerPhotoRequest(t *testing.T) {
 	first, second := o.Requested[0].IndexCode, o.Requested[1].IndexCode
 	path := "/portal/test/orders/" + id + "/photos"
 	answer(v, path, nil, map[string][]byte{"photo." + first: pixel}).
-		Want(t, http.StatusUnprocessableEntity, "Add a file for every requested photo")
+		Want(t, http.StatusUnprocessableEntity, "Add a file for every requested photo",
+			"Choose a photo, or mark it as unavailable.").Lacks(t, "(optional)</span></label>\n  <input id=\"f-photo")
 	answer(v, path, map[string]string{"unable." + second: "1"}, map[string][]byte{"photo." + first: []byte("no image")}).
 		Want(t, http.StatusUnprocessableEntity, "photo.png: this is not a JPEG")
 	answer(v, path, map[string]string{"unable." + second: "1"}, map[string][]byte{

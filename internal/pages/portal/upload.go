@@ -143,6 +143,12 @@ func (p *Portal) answerRequest(w http.ResponseWriter, r *http.Request, who *visi
 		return p.renderOrder(w, r, who, &orderPage{Answer: u.form}, u.form)
 	}
 	refuse := func(err error) error {
+		if f, ok := errors.AsType[*fault.Error](err); ok {
+			missing, _ := f.Details[order.MissingIndexCodes].([]string)
+			for _, code := range missing {
+				u.form.Fail(photoField+code, "portal.answer.missing")
+			}
+		}
 		if err := p.pages.Refuse(u.form, err); err != nil {
 			return err
 		}

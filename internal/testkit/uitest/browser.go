@@ -77,6 +77,7 @@ func open(t testing.TB, parent context.Context, home string, closed func()) *Bro
 		t.Fatal(err)
 	}
 	messages, requests := chromedp.Console(ctx), chromedp.Events(ctx, network.RequestWillBeSent)
+	questions := chromedp.Events(ctx, page.JavascriptDialogOpening)
 	var reading sync.WaitGroup
 	reading.Go(func() {
 		for m, err := range messages {
@@ -94,6 +95,20 @@ func open(t testing.TB, parent context.Context, home string, closed func()) *Bro
 				return
 			}
 			b.request(e.Request.URL)
+		}
+	})
+	reading.Go(func() { // who leaves a page says yes when asked
+		for question, err := range questions {
+			if err != nil {
+				return
+			}
+			if question.Type != page.DialogTypeBeforeunload {
+				b.problem("the browser asks: " + question.Message)
+			}
+			_, err := chromedp.Call(ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: true})
+			if err != nil {
+				b.problem("a question cannot be answered: " + err.Error())
+			}
 		}
 	})
 	t.Cleanup(func() {

@@ -29,9 +29,11 @@ if (form) {
     else draft.reveal();
   });
   addEventListener("pageshow", () => { stored = false; });
-  form.addEventListener("keydown", (event) => {
-    if (event.isComposing || event.keyCode === 229) return;
+  addEventListener("keydown", (event) => {
+    if (event.isComposing || event.keyCode === 229 || event.repeat) return;
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    const within = event.target.form ?? event.target.closest?.("form"); // another form has a way of its own
+    if ((within && within !== form) || document.querySelector("dialog[open]")) return;
     event.preventDefault();
     form.requestSubmit();
   });

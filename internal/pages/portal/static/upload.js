@@ -75,6 +75,7 @@ function send(form) {
   request.addEventListener("load", () => {
     const to = request.getResponseHeader("Location");
     if (to) {
+      delete form.dataset.entered; // it has arrived
       location.assign(to);
       return;
     }

@@ -4,6 +4,7 @@ import "./theme.js";
 import "./time.js";
 import "./dialog.js";
 import "./copy.js";
+import "./entered.js";
 import "./filter.js";
 import "./once.js";
 import "./scroll.js";
