@@ -162,6 +162,10 @@ const leaveArrays = `DELETE FROM delivery_queue q
 	AS ended (endpoint_id, due_at, delivery_id)
 	WHERE q.endpoint_id = ended.endpoint_id AND q.due_at = ended.due_at AND q.delivery_id = ended.delivery_id`
 
+// byIndex keeps PostgreSQL from a plan that it makes while the queue is empty, as it mostly is, and keeps: to read all of
+// it, however long it has become.
+const byIndex = "SET LOCAL enable_seqscan = off"
+
 func leaveInArrays(ended []*AttemptResult) []db.Command {
 	if len(ended) == 0 {
 		return nil
@@ -171,7 +175,10 @@ func leaveInArrays(ended []*AttemptResult) []db.Command {
 	for i, r := range ended {
 		endpoints[i], due[i], ids[i] = r.EndpointID, column.Micros(r.DueAt), r.DeliveryID
 	}
-	return []db.Command{{Text: leaveArrays, Args: []any{endpoints, due, ids}, Changed: expectChanged(n)}}
+	return []db.Command{
+		{Text: byIndex},
+		{Text: leaveArrays, Args: []any{endpoints, due, ids}, Changed: expectChanged(n)},
+	}
 }
 
 const attemptColumns = "delivery_id, number, at, duration, http_status, failure, answer"

@@ -69,7 +69,8 @@ func (s *Store) QueuePlans(ctx context.Context) (map[string]string, error) {
 	for i := range ended {
 		ended[i] = &AttemptResult{Attempt: webhook.Attempt{DeliveryID: uuid7.New()}, EndpointID: uuid7.New()}
 	}
-	leave := newTx(&db.Tx{Queries: s.db.Queries}, s.Chain()).leaveQueue(ended)[0]
+	commands := newTx(&db.Tx{Queries: s.db.Queries}, s.Chain()).leaveQueue(ended)
+	leave := commands[len(commands)-1]
 	return s.explain(ctx, map[string]explained{
 		"heads": {queueHeads, []any{int64(1)}},
 		"due":   {dueDeliveries(32), []any{uuid7.New(), int64(1), uuid7.New(), int64(2)}},
