@@ -162,8 +162,8 @@ const leaveArrays = `DELETE FROM delivery_queue q
 	AS ended (endpoint_id, due_at, delivery_id)
 	WHERE q.endpoint_id = ended.endpoint_id AND q.due_at = ended.due_at AND q.delivery_id = ended.delivery_id`
 
-// byIndex keeps PostgreSQL from a plan that it makes while the queue is empty, as it mostly is, and keeps: to read all of
-// it, however long it has become.
+// byIndex keeps PostgreSQL from a plan that it makes while the queue is empty, as it mostly is, and keeps: to read all
+// of it, however long it has become.
 const byIndex = "SET LOCAL enable_seqscan = off"
 
 func leaveInArrays(ended []*AttemptResult) []db.Command {
