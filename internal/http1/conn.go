@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
 	"math"
 	"net"
 	"net/http"
@@ -151,4 +152,35 @@ func (c *conn) head(r *http.Request) (*http.Response, error) {
 			return response, err
 		}
 	}
+}
+
+// errLongHeader ends a response.
+var errLongHeader = errors.New("the header of the response is too long")
+
+// answerBody gives the connection back when it is closed, if all of it was read.
+type answerBody struct {
+	io.ReadCloser
+	c     *conn
+	keep  bool // the connection may serve further requests
+	ended bool
+}
+
+func (b *answerBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.ended = b.ended || errors.Is(err, io.EOF)
+	return n, err
+}
+
+// Close implements io.Closer. It does not read what is left.
+func (b *answerBody) Close() error {
+	c := b.c
+	if c == nil {
+		return nil
+	}
+	b.c = nil
+	if c.release() && b.keep && b.ended && c.in.Buffered() == 0 {
+		c.transport.idle.put(c)
+		return nil
+	}
+	return c.Close()
 }

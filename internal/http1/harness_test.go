@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"io"
-	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -17,7 +16,6 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/http1"
-	"github.com/assayhq/assay/internal/testkit/tcpproxy"
 )
 
 const (
@@ -52,18 +50,6 @@ func trusting() *tls.Config {
 	pool := x509.NewCertPool()
 	pool.AddCert(server.Certificate())
 	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
-}
-
-// counted starts a TLS server that counts its connections.
-func counted(t testing.TB, handler http.HandlerFunc) (*httptest.Server, *atomic.Int64) {
-	t.Helper()
-	server := httptest.NewUnstartedServer(handler)
-	server.Config.ErrorLog = log.New(io.Discard, "", 0)
-	server.EnableHTTP2 = true
-	connections := tcpproxy.CountConnections(server)
-	server.StartTLS()
-	t.Cleanup(server.Close)
-	return server, connections
 }
 
 // answer is what is seen of a response.

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/assayhq/assay/internal/http1"
+	"github.com/assayhq/assay/internal/testkit/tcpproxy"
 )
 
 const (
@@ -59,7 +60,7 @@ func TestKeep(t *testing.T) {
 		"ClientCloses": {use: read, want: 2, close: true, answer: func(http.ResponseWriter, *http.Request) {}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server, connections := counted(t, test.answer)
+			server, connections := tcpproxy.StartTLS(t, test.answer)
 			by := transport(2)
 			for range 2 {
 				r := request(t.Context(), t, server.URL, "text")
@@ -190,7 +191,7 @@ func answerTogether(socket net.Conn, config *tls.Config, more func(c *tls.Conn) 
 
 // TestOneAtATime checks that requests do not wait for connections of a server that serves one after the other.
 func TestOneAtATime(t *testing.T) {
-	server, _ := counted(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) })
+	server, _ := tcpproxy.StartTLS(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) })
 	target := server.Listener.Addr().String()
 	free := make(chan struct{}, 1)
 	by := http1.New(http1.Config{
@@ -224,7 +225,7 @@ func TestOneAtATime(t *testing.T) {
 
 // TestOwnConnection checks that a request which closes its connection does not use another's.
 func TestOwnConnection(t *testing.T) {
-	server, connections := counted(t, func(http.ResponseWriter, *http.Request) {})
+	server, connections := tcpproxy.StartTLS(t, func(http.ResponseWriter, *http.Request) {})
 	by := transport(2)
 	for n, own := range []bool{false, true, false} {
 		r := request(t.Context(), t, server.URL, "text")
@@ -241,7 +242,7 @@ func TestOwnConnection(t *testing.T) {
 // TestClosedWhileIdle checks that a connection is not used that the server has closed.
 func TestClosedWhileIdle(t *testing.T) {
 	var requests atomic.Int64
-	server, connections := counted(t, func(http.ResponseWriter, *http.Request) { requests.Add(1) })
+	server, connections := tcpproxy.StartTLS(t, func(http.ResponseWriter, *http.Request) { requests.Add(1) })
 	by := transport(2)
 	for n := range int64(3) {
 		if _, err := post(t, by, server.URL, "text"); err != nil {
@@ -257,7 +258,7 @@ func TestClosedWhileIdle(t *testing.T) {
 // TestNotRepeated checks that a request is sent once that the server may have got.
 func TestNotRepeated(t *testing.T) {
 	var requests atomic.Int64
-	server, _ := counted(t, func(_ http.ResponseWriter, r *http.Request) {
+	server, _ := tcpproxy.StartTLS(t, func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		if requests.Add(1) > 1 {
 			panic(http.ErrAbortHandler)

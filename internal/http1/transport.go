@@ -1,8 +1,8 @@
 // Package http1 sends HTTP/1.1 requests in the goroutine of their caller.
 //
 // An http.Transport hands each request and each response from goroutine to goroutine: one of the caller, two of the
-// connection. It needs them to send a body while it reads the answer to it. Where a
-// request is small and its response ends, an exchange costs a quarter less without the others.
+// connection. It needs them to send a body while it reads the answer to it. Where a request is small and its response
+// ends, an exchange costs a quarter less without the others.
 package http1
 
 import (
@@ -11,7 +11,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -67,7 +66,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		if !c.reused || c.sent || r.Context().Err() != nil {
 			return nil, err
 		}
-		if r, err = again(r); err != nil {
+		if r, err = repeated(r); err != nil {
 			return nil, err
 		}
 	}
@@ -79,8 +78,8 @@ func closeBody(r *http.Request) {
 	}
 }
 
-// again returns the request once more, with all of its body.
-func again(r *http.Request) (*http.Request, error) {
+// repeated returns the request once more, with all of its body.
+func repeated(r *http.Request) (*http.Request, error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return r, nil
 	}
@@ -203,35 +202,4 @@ func (t *Transport) open(ctx context.Context, to destination) (*conn, error) {
 		return nil, &HandshakeError{err}
 	}
 	return c, nil
-}
-
-// errLongHeader ends a response.
-var errLongHeader = errors.New("the header of the response is too long")
-
-// answerBody gives the connection back when it is closed, if all of it was read.
-type answerBody struct {
-	io.ReadCloser
-	c     *conn
-	keep  bool // the connection may serve further requests
-	ended bool
-}
-
-func (b *answerBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	b.ended = b.ended || errors.Is(err, io.EOF)
-	return n, err
-}
-
-// Close implements io.Closer. It does not read what is left.
-func (b *answerBody) Close() error {
-	c := b.c
-	if c == nil {
-		return nil
-	}
-	b.c = nil
-	if c.release() && b.keep && b.ended && c.in.Buffered() == 0 {
-		c.transport.idle.put(c)
-		return nil
-	}
-	return c.Close()
 }

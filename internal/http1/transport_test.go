@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/assayhq/assay/internal/http1"
+	"github.com/assayhq/assay/internal/testkit/tcpproxy"
 )
 
 // TestResponses compares what is made of responses with what http.Transport makes of them.
@@ -77,7 +78,7 @@ func TestResponses(t *testing.T) {
 }
 
 func TestRequest(t *testing.T) {
-	server, _ := counted(t, func(w http.ResponseWriter, r *http.Request) {
+	server, _ := tcpproxy.StartTLS(t, func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		_, _ = fmt.Fprintf(w, "%s %s %s %s %s %q %v", r.Proto, r.Method, r.Host, r.URL, r.Header.Get("X-Lg-Event"), body, err)
 	})
@@ -97,7 +98,7 @@ func TestRequest(t *testing.T) {
 
 // TestConcurrent checks that everybody gets the answer to the request that was sent.
 func TestConcurrent(t *testing.T) {
-	server, connections := counted(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) })
+	server, connections := tcpproxy.StartTLS(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) })
 	const clients, each = 32, 20
 	by := transport(clients * each)
 	var group errgroup.Group
@@ -123,7 +124,7 @@ func TestConcurrent(t *testing.T) {
 func TestHandshakeError(t *testing.T) {
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
-	server, _ := counted(t, http.NotFound)
+	server, _ := tcpproxy.StartTLS(t, http.NotFound)
 	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)

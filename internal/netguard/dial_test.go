@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"io"
-	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -20,18 +19,6 @@ import (
 
 // patient is how long requests may take that are answered: the machine may be busy.
 const patient = time.Minute
-
-// counted starts a TLS server that counts its connections.
-func counted(t *testing.T, handler http.HandlerFunc) (*httptest.Server, *atomic.Int64) {
-	t.Helper()
-	server := httptest.NewUnstartedServer(handler)
-	server.Config.ErrorLog = log.New(io.Discard, "", 0) // handshakes that fail on purpose
-	server.EnableHTTP2 = true
-	connections := tcpproxy.CountConnections(server)
-	server.StartTLS()
-	t.Cleanup(server.Close)
-	return server, connections
-}
 
 func trusting(server *httptest.Server) *tls.Config {
 	pool := x509.NewCertPool()
@@ -110,7 +97,7 @@ func TestControl(t *testing.T) {
 
 // TestControlInDialer checks the guard in a dialer that resolves names itself.
 func TestControlInDialer(t *testing.T) {
-	server, connections := counted(t, ok)
+	server, connections := tcpproxy.StartTLS(t, ok)
 	dialer := net.Dialer{Control: (&Guard{}).Control}
 	_, err := dialer.DialContext(t.Context(), "tcp", server.Listener.Addr().String())
 	if ReasonOf(err) != ReasonLoopback || connections.Load() != 0 {
@@ -128,7 +115,7 @@ func TestRebinding(t *testing.T) {
 		"Gone":                {"", ReasonUnresolvable},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server, connections := counted(t, ok)
+			server, connections := tcpproxy.StartTLS(t, ok)
 			g := &Guard{Resolver: &script{lists: []string{"93.184.215.14", second.addrs}}}
 			if err := g.CheckHost(t.Context(), "example.com"); err != nil {
 				t.Fatalf("the first answer is public, yet: %v", err)
@@ -146,7 +133,7 @@ func TestRebinding(t *testing.T) {
 
 // TestDialLooksUpOnce checks that the connection goes to a checked address, not to the result of a second lookup.
 func TestDialLooksUpOnce(t *testing.T) {
-	server, _ := counted(t, ok)
+	server, _ := tcpproxy.StartTLS(t, ok)
 	resolver := &script{lists: []string{"127.0.0.1", "192.0.2.1"}}
 	g := &Guard{AllowPrivate: true, Resolver: resolver}
 	if _, err := get(t, client(g, trusting(server), patient),
@@ -159,7 +146,7 @@ func TestDialLooksUpOnce(t *testing.T) {
 }
 
 func TestClientRefusesEveryForm(t *testing.T) {
-	server, connections := counted(t, ok)
+	server, connections := tcpproxy.StartTLS(t, ok)
 	strict := client(&Guard{Resolver: world}, trusting(server), patient)
 	for host, want := range map[string]string{
 		"127.0.0.1":          ReasonLoopback,
@@ -184,9 +171,9 @@ func TestClientRefusesEveryForm(t *testing.T) {
 }
 
 func TestClientDoesNotFollowRedirects(t *testing.T) {
-	inside, insideSaw := counted(t, ok)
+	inside, insideSaw := tcpproxy.StartTLS(t, ok)
 	for _, status := range []int{301, 302, 303, 307, 308} {
-		outside, _ := counted(t, func(w http.ResponseWriter, r *http.Request) {
+		outside, _ := tcpproxy.StartTLS(t, func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, inside.URL+"/secret", status)
 		})
 		g := &Guard{AllowPrivate: true}
@@ -202,7 +189,7 @@ func TestClientDoesNotFollowRedirects(t *testing.T) {
 
 // TestTransportGuardsRedirects checks that a client that follows redirects cannot reach internal addresses.
 func TestTransportGuardsRedirects(t *testing.T) {
-	inside, insideSaw := counted(t, ok)
+	inside, insideSaw := tcpproxy.StartTLS(t, ok)
 	outside := roundTripper(func(r *http.Request) (*http.Response, error) {
 		if r.URL.Hostname() == "example.com" {
 			return &http.Response{
@@ -225,7 +212,7 @@ func TestClientIgnoresProxies(t *testing.T) {
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "https_proxy"} {
 		t.Setenv(name, "http://127.0.0.1:1")
 	}
-	server, _ := counted(t, ok)
+	server, _ := tcpproxy.StartTLS(t, ok)
 	g := &Guard{AllowPrivate: true, Resolver: answers{"example.com": "127.0.0.1"}}
 	if got, err := get(t, client(g, trusting(server), patient),
 		"https://example.com:"+port(t, server)+"/"); err != nil || got.body != "ok" {
@@ -234,7 +221,7 @@ func TestClientIgnoresProxies(t *testing.T) {
 }
 
 func TestClientKeepsConnections(t *testing.T) {
-	server, connections := counted(t, ok)
+	server, connections := tcpproxy.StartTLS(t, ok)
 	lenient := client(&Guard{AllowPrivate: true}, trusting(server), patient)
 	for range 3 {
 		if _, err := get(t, lenient, server.URL); err != nil {
@@ -248,7 +235,7 @@ func TestClientKeepsConnections(t *testing.T) {
 
 func TestClientDoesNotAskForCompression(t *testing.T) {
 	var accepted atomic.Value
-	server, _ := counted(t, func(_ http.ResponseWriter, r *http.Request) {
+	server, _ := tcpproxy.StartTLS(t, func(_ http.ResponseWriter, r *http.Request) {
 		accepted.Store(r.Header.Get("Accept-Encoding"))
 	})
 	if _, err := get(t, client(&Guard{AllowPrivate: true}, trusting(server), patient), server.URL); err != nil {
@@ -260,7 +247,7 @@ func TestClientDoesNotAskForCompression(t *testing.T) {
 }
 
 func TestClientBoundsHeaders(t *testing.T) {
-	server, _ := counted(t, func(w http.ResponseWriter, _ *http.Request) {
+	server, _ := tcpproxy.StartTLS(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-Long", strings.Repeat("x", maxHeaderBytes+1024))
 	})
 	if _, err := get(t, client(&Guard{AllowPrivate: true}, trusting(server), patient), server.URL); err == nil {
@@ -270,7 +257,7 @@ func TestClientBoundsHeaders(t *testing.T) {
 
 func TestClientTimeout(t *testing.T) {
 	release := make(chan struct{})
-	server, _ := counted(t, func(http.ResponseWriter, *http.Request) { <-release })
+	server, _ := tcpproxy.StartTLS(t, func(http.ResponseWriter, *http.Request) { <-release })
 	defer close(release)
 	_, err := get(t, client(&Guard{AllowPrivate: true}, trusting(server), 50*time.Millisecond), server.URL)
 	if timeout, ok := errors.AsType[net.Error](err); !ok || !timeout.Timeout() {
@@ -279,7 +266,7 @@ func TestClientTimeout(t *testing.T) {
 }
 
 func TestTransportDistrusts(t *testing.T) {
-	server, _ := counted(t, ok)
+	server, _ := tcpproxy.StartTLS(t, ok)
 	config := &tls.Config{}
 	transport := (&Guard{AllowPrivate: true}).Transport(config, 1)
 	if got := transport.TLS.MinVersion; got != tls.VersionTLS12 {
@@ -299,7 +286,7 @@ func TestTransportDistrusts(t *testing.T) {
 }
 
 func TestDialTriesEveryAddress(t *testing.T) {
-	server, _ := counted(t, ok)
+	server, _ := tcpproxy.StartTLS(t, ok)
 	g := &Guard{AllowPrivate: true, Resolver: answers{"example.com": "127.0.0.2,127.0.0.1"}}
 	conn, err := g.DialContext(t.Context(), "tcp", "example.com:"+port(t, server))
 	if err != nil {

@@ -66,9 +66,6 @@ func (a *API) acceptFiles(w http.ResponseWriter, r *http.Request) (
 	results []uploadResult, uploads []media.Upload, err error,
 ) {
 	r.Body = http.MaxBytesReader(w, r.Body, oversize*service.MaxUploadFiles*a.MaxPhotoBytes+input.MaxBody)
-	if err := input.CheckEncoding(r); err != nil {
-		return nil, nil, err
-	}
 	parts, err := formdata.NewReader(r)
 	if err != nil {
 		return nil, nil, err

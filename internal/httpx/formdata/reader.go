@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/httpx/input"
 )
 
 const (
@@ -56,8 +57,11 @@ type Reader struct {
 	parts     int
 }
 
-// NewReader returns a reader of a request's body, or refuses a body of another type.
+// NewReader returns a reader of a request's body, or refuses a body of another type or one that is compressed.
 func NewReader(r *http.Request) (*Reader, error) {
+	if err := input.CheckEncoding(r); err != nil {
+		return nil, err
+	}
 	mediaType, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	boundary := params["boundary"]
 	if err != nil || mediaType != "multipart/form-data" || boundary == "" {

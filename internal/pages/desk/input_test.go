@@ -71,24 +71,24 @@ func TestFilters_Keyboard(t *testing.T) {
 		document.activeElement.id === "f-brand"`) // the board is brought up to date, and the focus stays
 }
 
-// leaving reports whether the page lets go without a question.
-func leaving(b *uitest.Browser) bool {
-	return uitest.Eval[bool](b, `dispatchEvent(new Event("beforeunload", {cancelable: true}))`)
+// asks reports whether the page asks before it is left.
+func asks(b *uitest.Browser) bool {
+	return uitest.Eval[bool](b, `!dispatchEvent(new Event("beforeunload", {cancelable: true}))`)
 }
 
 // TestRequest_Entered checks that what was entered for a photo request, or as a note, is not left without a question.
 func TestRequest_Entered(t *testing.T) {
 	_, id, b := newReview(t)
 	b.Open("/desk/orders/" + id + "/request")
-	if !leaving(b) {
+	if asks(b) {
 		t.Error("the page asks though nothing was entered")
 	}
 	b.Click("#w-serial-number")
-	if leaving(b) {
+	if !asks(b) {
 		t.Error("a chosen index is lost without a question")
 	}
 	b.Click("#w-serial-number")
-	if !leaving(b) {
+	if asks(b) {
 		t.Error("the page asks though it is as it was")
 	}
 	b.Click("#w-serial-number")
@@ -99,16 +99,16 @@ func TestRequest_Entered(t *testing.T) {
 		t.Errorf("a long word makes the preview %d px too wide", wide)
 	}
 	b.Follow(`button[name="edit"]`)
-	if leaving(b) {
+	if !asks(b) {
 		t.Error("what was entered before is lost without a question")
 	}
 	b.Follow(".sticky-actions .primary")
 	b.Open("/desk/orders/" + id + "/fail")
-	if !leaving(b) {
+	if asks(b) {
 		t.Error("the page asks though nothing was entered")
 	}
 	b.Fill(`textarea[name="note"]`, "Nobody could tell.")
-	if leaving(b) {
+	if !asks(b) {
 		t.Error("a note is lost without a question")
 	}
 	b.Fill(`textarea[name="note"]`, "")

@@ -254,12 +254,9 @@ func TestDraft_OtherOutcome(t *testing.T) {
 func TestDraft_Offline(t *testing.T) {
 	w, id, b := newReview(t)
 	b.Allow("ERR_INTERNET_DISCONNECTED", "ERR_FAILED")
-	leaving := func() bool {
-		return uitest.Eval[bool](b, `!dispatchEvent(new Event("beforeunload", {cancelable: true}))`)
-	}
 	b.Press("u")
 	b.AwaitTrue(draftIs + `"saved"`)
-	if leaving() {
+	if asks(b) {
 		t.Error("the page warns though everything is saved")
 	}
 	b.Offline(true)
@@ -270,7 +267,7 @@ func TestDraft_Offline(t *testing.T) {
 		t.Errorf("offline the page says %q", got)
 	}
 	b.Await(`[data-note="unsaved"]`)
-	if !leaving() {
+	if !asks(b) {
 		t.Error("the page does not warn before it is left")
 	}
 	b.Click("#verdict .primary")

@@ -112,9 +112,11 @@ type queueView struct {
 	Filtered   bool
 	Ended      bool
 	Query      string // to fetch the rows again
-	Again      string // address of this page
 	Version    uint64 // of the orders that the page shows, or an older one
 }
+
+// Again is the address of the page.
+func (v *queueView) Again() string { return "/desk?" + v.Query }
 
 // rowView is an order in a list.
 type rowView struct {
@@ -176,7 +178,7 @@ func (d *Desk) queueView(w http.ResponseWriter, r *http.Request, who *visitor) (
 		Tab: q.tab.name, Rows: d.rowViews(r, rows), Me: who.User.ID,
 		Filtered: q.filtered(), Ended: q.tab.ended, Part: order.QueueFilter{BrandCode: q.brand, CategoryCode: q.category},
 		Form:  &ui.Form{Values: r.URL.Query()},
-		Query: r.URL.RawQuery, Again: "/desk?" + r.URL.RawQuery, Version: version,
+		Query: r.URL.RawQuery, Version: version,
 	}
 	if v.Losses, err = d.losses(w, r, who, v.Rows); err != nil {
 		return nil, err

@@ -1,10 +1,13 @@
 package tcpproxy
 
 import (
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
+	"testing"
 )
 
 // CountConnections counts the connections to a server that has not started yet, without a proxy in between.
@@ -16,4 +19,17 @@ func CountConnections(server *httptest.Server) *atomic.Int64 {
 		}
 	}
 	return connections
+}
+
+// StartTLS starts a server that speaks TLS, HTTP/2 as well, and counts its connections. It says nothing of those that
+// fail.
+func StartTLS(t testing.TB, handler http.HandlerFunc) (*httptest.Server, *atomic.Int64) {
+	t.Helper()
+	server := httptest.NewUnstartedServer(handler)
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.EnableHTTP2 = true
+	connections := CountConnections(server)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	return server, connections
 }

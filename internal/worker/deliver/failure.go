@@ -15,8 +15,8 @@ import (
 	"github.com/assayhq/assay/internal/netguard"
 )
 
-// logText returns the text of a cause for the log. Errors of the HTTP client contain the URL, whose path and query
-// may be secret: it is replaced by the host.
+// logText returns the text of a cause for the log. Errors of package url contain the URL, whose path and query may be
+// secret: it is replaced by the host.
 func logText(cause error) string {
 	text := cause.Error()
 	var failed *url.Error
