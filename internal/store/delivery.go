@@ -60,10 +60,17 @@ func (t *Tx) DropPendingDeliveries(endpointID string, limit int) (int, error) {
 const deliveryColumns = `d.id, d.endpoint_id, d.account_id, d.environment, d.order_id, d.event, d.created_at,
 	a.number, a.at, a.ended, a.next_at, e.url`
 
-// deliveryTables joins a delivery with its last attempt, which tells how it stands.
-const deliveryTables = ` FROM deliveries d LEFT JOIN delivery_attempts a ON a.delivery_id = d.id
-	AND a.number = (SELECT MAX(m.number) FROM delivery_attempts m
-	WHERE m.delivery_id = d.id) LEFT JOIN webhook_endpoints e ON e.id = d.endpoint_id`
+// deliveryTables joins a delivery with its last attempt, which tells how it stands. PostgreSQL is made to look up each:
+// for a join, it might read all attempts.
+func deliveryTables(dialect *db.Dialect) string {
+	last := `delivery_attempts a ON a.delivery_id = d.id
+		AND a.number = (SELECT MAX(m.number) FROM delivery_attempts m WHERE m.delivery_id = d.id)`
+	if dialect == &db.Postgres {
+		last = `LATERAL (SELECT number, at, ended, next_at FROM delivery_attempts WHERE delivery_id = d.id
+			ORDER BY number DESC LIMIT 1) a ON TRUE`
+	}
+	return " FROM deliveries d LEFT JOIN " + last + " LEFT JOIN webhook_endpoints e ON e.id = d.endpoint_id"
+}
 
 // shownDelivery keeps back those that are never sent, because their endpoint is deleted or its key revoked: the sender
 // is about to drop them.
@@ -75,7 +82,7 @@ func (q Queries) Delivery(ctx context.Context, id string) (*webhook.Delivery, er
 	return db.First(db.Collect(ctx, q.db, func(scan db.Scanner) (*webhook.Delivery, error) {
 		d := new(webhook.Delivery)
 		return d, scanDelivery(d, scan, &d.Body)
-	}, "SELECT "+deliveryColumns+", d.body"+deliveryTables+" WHERE d.id = $1 AND"+shownDelivery, id))
+	}, "SELECT "+deliveryColumns+", d.body"+deliveryTables(q.db.Dialect)+" WHERE d.id = $1 AND"+shownDelivery, id))
 }
 
 func scanDelivery(d *webhook.Delivery, scan db.Scanner, more ...any) error {

@@ -14,7 +14,7 @@ import (
 
 // Deliveries returns up to limit deliveries, newest first, without their bodies.
 func (q Queries) Deliveries(ctx context.Context, f webhook.DeliveryFilter, limit int) ([]*webhook.Delivery, error) {
-	text, args := deliveryPage(f, limit)
+	text, args := deliveryPage(q.db.Dialect, f, limit)
 	return db.Collect(ctx, q.db, func(scan db.Scanner) (*webhook.Delivery, error) {
 		d := new(webhook.Delivery)
 		return d, scanDelivery(d, scan)
@@ -25,7 +25,7 @@ func (q Queries) Deliveries(ctx context.Context, f webhook.DeliveryFilter, limit
 // on, whatever else there is: those of an order, which are few; those that have failed; the queues of the endpoints
 // that are meant; or all of an endpoint or a tenant. Only a page of delivered ones passes over others, of the same
 // owner.
-func deliveryPage(f webhook.DeliveryFilter, limit int) (text string, args db.Arguments) {
+func deliveryPage(dialect *db.Dialect, f webhook.DeliveryFilter, limit int) (text string, args db.Arguments) {
 	w := walk{from: f.Before, newest: true}
 	where, order := "", " ORDER BY d.id DESC"
 	switch {
@@ -46,7 +46,7 @@ func deliveryPage(f webhook.DeliveryFilter, limit int) (text string, args db.Arg
 	if f.Status == webhook.Delivered {
 		where += " AND a.ended = 'delivered'"
 	}
-	return "SELECT " + deliveryColumns + deliveryTables + " WHERE" + shownDelivery + where + order + " LIMIT " +
+	return "SELECT " + deliveryColumns + deliveryTables(dialect) + " WHERE" + shownDelivery + where + order + " LIMIT " +
 		strconv.Itoa(limit), args
 }
 

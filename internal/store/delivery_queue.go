@@ -28,15 +28,18 @@ type QueueHead struct {
 }
 
 // queueHeads jumps from endpoint to endpoint in the index: it costs a few steps for each endpoint that has pending
-// deliveries, however many they are.
+// deliveries, however many they are. With MIN and MAX, PostgreSQL might read them all.
 const queueHeads = `WITH RECURSIVE waiting (endpoint_id) AS (
-		SELECT MIN(endpoint_id) FROM delivery_queue
+		SELECT (SELECT q.endpoint_id FROM delivery_queue q WHERE q.endpoint_id > '' ORDER BY q.endpoint_id LIMIT 1)
 		UNION ALL
-		SELECT (SELECT MIN(q.endpoint_id) FROM delivery_queue q WHERE q.endpoint_id > waiting.endpoint_id)
+		SELECT (SELECT q.endpoint_id FROM delivery_queue q WHERE q.endpoint_id > waiting.endpoint_id
+			ORDER BY q.endpoint_id LIMIT 1)
 		FROM waiting WHERE waiting.endpoint_id IS NOT NULL)
-	SELECT endpoint_id, (SELECT MIN(q.due_at) FROM delivery_queue q WHERE q.endpoint_id = waiting.endpoint_id),
-		(SELECT MAX(q.due_at) FROM delivery_queue q WHERE q.endpoint_id = waiting.endpoint_id AND q.due_at <= $1),
-		(SELECT MAX(q.due_at) FROM delivery_queue q WHERE q.endpoint_id = waiting.endpoint_id)
+	SELECT endpoint_id,
+		(SELECT q.due_at FROM delivery_queue q WHERE q.endpoint_id = waiting.endpoint_id ORDER BY q.due_at LIMIT 1),
+		(SELECT q.due_at FROM delivery_queue q WHERE q.endpoint_id = waiting.endpoint_id AND q.due_at <= $1
+			ORDER BY q.due_at DESC LIMIT 1),
+		(SELECT q.due_at FROM delivery_queue q WHERE q.endpoint_id = waiting.endpoint_id ORDER BY q.due_at DESC LIMIT 1)
 		FROM waiting WHERE endpoint_id IS NOT NULL`
 
 // QueueHeads returns the head of the queue of each endpoint that has pending deliveries.
@@ -88,13 +91,18 @@ type QueuedDelivery struct {
 
 // dueDeliveries reads the queues from a place on, across endpoints, and keeps what is the endpoint's and due. So much
 // as a condition on the endpoint makes PostgreSQL, as long as it has no statistics of the table, read and sort all that
-// the endpoint has; for the same reason, the limit is part of the text. A place whose delivery is gone has no event.
-func dueDeliveries(limit int) string {
+// the endpoint has; for the same reason, the limit is part of the text, and each delivery is looked up apart. A place
+// whose delivery is gone has no event.
+func dueDeliveries(dialect *db.Dialect, limit int) string {
+	join := "deliveries d ON d.id = f.delivery_id"
+	if dialect == &db.Postgres {
+		join = "LATERAL (SELECT event, body, trace FROM deliveries WHERE id = f.delivery_id LIMIT 1) d ON TRUE"
+	}
 	return `SELECT f.due_at, f.delivery_id, f.failures, f.attempts, d.event, d.body, COALESCE(d.trace, '') FROM (
 			SELECT endpoint_id, due_at, delivery_id, failures, attempts
 			FROM delivery_queue WHERE (endpoint_id, due_at, delivery_id) > ($1, $2, $3)
 			ORDER BY endpoint_id, due_at, delivery_id LIMIT ` + strconv.Itoa(limit) + `) AS f
-		LEFT JOIN deliveries d ON d.id = f.delivery_id WHERE f.endpoint_id = $1 AND f.due_at <= $4`
+		LEFT JOIN ` + join + " WHERE f.endpoint_id = $1 AND f.due_at <= $4"
 }
 
 // DueDeliveries returns up to limit deliveries to an endpoint that are due and stand after a place, the longest waiting
@@ -131,7 +139,7 @@ func (q Queries) dueDeliveries(
 		from = column.Micros(after.DueAt)
 	}
 	found = make([]*QueuedDelivery, 0, limit)
-	err = q.db.Records(ctx, dueDeliveries(limit), []any{endpointID, from, after.ID, column.Micros(now)},
+	err = q.db.Records(ctx, dueDeliveries(q.db.Dialect, limit), []any{endpointID, from, after.ID, column.Micros(now)},
 		func(r *db.Record) error {
 			if r.Null(4) {
 				gone = append(gone, r.Text(1))

@@ -432,18 +432,26 @@ func TestSenderSeen(t *testing.T) {
 }
 
 // TestQueuePlans proves that finding, reading and ending deliveries costs the same however long the queues are: all go
-// by the index alone, with and without statistics.
+// by the index alone, with and without statistics, and with plans that were made while the queues were short.
 func TestQueuePlans(t *testing.T) {
 	eachQueue(t, 5, func(q *queueTest) {
-		q.queue(2000, noon)
 		checkPlans(q, "without statistics")
-		if q.store.Shared() {
-			if err := q.store.Analyze(q.Context(), "delivery_queue"); err != nil {
-				q.Fatal(err)
+		for _, more := range []int{0, 1, 10, 2000} {
+			q.queue(more, noon)
+			if q.store.Shared() {
+				q.vacuum()
 			}
-			checkPlans(q, "with statistics")
+			checkPlans(q, fmt.Sprintf("with %d more for each endpoint", more))
 		}
 	})
+}
+
+// vacuum has PostgreSQL do what it does by itself after a while: forget rows that are gone, and collect statistics.
+func (q *queueTest) vacuum() {
+	q.Helper()
+	for _, table := range []string{"delivery_queue", "deliveries"} {
+		must.NoError(q, q.store.Vacuum(q.Context(), table))
+	}
 }
 
 func checkPlans(q *queueTest, when string) {
@@ -454,17 +462,20 @@ func checkPlans(q *queueTest, when string) {
 	}
 	for name, plan := range plans {
 		reads, more := 0, false
-		for line := range strings.Lines(plan) {
+		lines := strings.Split(plan, "\n")
+		for i, line := range lines {
 			switch {
-			case strings.Contains(line, "USING PRIMARY KEY"), strings.Contains(line, "delivery_queue_pkey"):
+			case strings.Contains(line, "Scan using"):
 				reads++
-			case strings.Contains(line, "Seq Scan"), strings.Contains(line, "SCAN delivery_queue"), strings.Contains(line,
-				"SCAN q"),
-				strings.Contains(line, "Sort"), strings.Contains(line, "B-TREE"):
+				more = more || i+1 == len(lines) || !strings.Contains(lines[i+1], "Index Cond:")
+			case strings.Contains(line, "USING PRIMARY KEY"):
+				reads++
+			case strings.Contains(line, "Seq Scan"), strings.Contains(line, "SCAN delivery_queue"),
+				strings.Contains(line, "SCAN q"), strings.Contains(line, "Sort"), strings.Contains(line, "B-TREE"):
 				more = true
 			}
 		}
-		if more || reads == 0 || (name == "heads" && reads < 2) {
+		if more || reads == 0 || (strings.HasPrefix(name, "heads") && reads < 2) {
 			q.Errorf("%s, %s does not go by the index alone:\n%s", when, name, plan)
 		}
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -27,6 +28,12 @@ func (s *Store) UpdateGrouped(ctx context.Context, row string, f func(*Tx) error
 // Analyze has the engine collect statistics of a table.
 func (s *Store) Analyze(ctx context.Context, table string) error {
 	_, err := s.db.SQL().ExecContext(ctx, "ANALYZE "+table)
+	return err
+}
+
+// Vacuum has PostgreSQL forget rows of a table that are gone, and collect its statistics.
+func (s *Store) Vacuum(ctx context.Context, table string) error {
+	_, err := s.db.SQL().ExecContext(ctx, "VACUUM (ANALYZE) "+table)
 	return err
 }
 
@@ -63,24 +70,54 @@ func (s *Store) explain(ctx context.Context, statements map[string]explained) (m
 	return plans, nil
 }
 
-// QueuePlans returns how the engine runs the statements that find, read and end due deliveries, by their names.
+// QueuePlans returns how the engine runs the statements that find, read and end due deliveries, by their names: for
+// the values given, and for PostgreSQL also for any values, as it does once it has run them some times.
 func (s *Store) QueuePlans(ctx context.Context) (map[string]string, error) {
 	ended := make([]*AttemptResult, 500) // more than a sender records at a time
 	for i := range ended {
 		ended[i] = &AttemptResult{Attempt: webhook.Attempt{DeliveryID: uuid7.New()}, EndpointID: uuid7.New()}
 	}
-	commands := newTx(&db.Tx{Queries: s.db.Queries}, s.Chain()).leaveQueue(ended)
-	leave := commands[len(commands)-1]
-	return s.explain(ctx, map[string]explained{
+	leave := newTx(&db.Tx{Queries: s.db.Queries}, s.Chain()).leaveQueue(ended)[0]
+	statements := map[string]explained{
 		"heads": {queueHeads, []any{int64(1)}},
-		"due":   {dueDeliveries(32), []any{uuid7.New(), int64(1), uuid7.New(), int64(2)}},
+		"due":   {dueDeliveries(s.db.Dialect, 32), []any{uuid7.New(), int64(1), uuid7.New(), int64(2)}},
 		"leave": {leave.Text, leave.Args},
+	}
+	plans, err := s.explain(ctx, statements)
+	if err != nil || !s.Shared() {
+		return plans, err
+	}
+	for name, statement := range statements {
+		plan, err := s.genericPlan(ctx, statement)
+		if err != nil {
+			return nil, err
+		}
+		plans[name+" for any values"] = plan
+	}
+	return plans, nil
+}
+
+// genericPlan returns the plan for any values that PostgreSQL makes for a statement now, and may keep.
+func (s *Store) genericPlan(ctx context.Context, statement explained) (string, error) {
+	var lines []string
+	err := s.Update(ctx, func(tx *Tx) error {
+		prepare := []string{"SET LOCAL plan_cache_mode = force_generic_plan", "PREPARE explained AS " + statement.text}
+		for _, text := range prepare {
+			if err := tx.exec(text); err != nil {
+				return err
+			}
+		}
+		values := strings.TrimSuffix(strings.Repeat("NULL, ", len(statement.args)), ", ")
+		var err error
+		lines, err = db.Column[string](ctx, tx.db.Queries, "EXPLAIN EXECUTE explained ("+values+")")
+		return errors.Join(err, tx.exec("DEALLOCATE explained"))
 	})
+	return strings.Join(lines, "\n"), err
 }
 
 // DeliveriesWork returns how the engine runs Deliveries; PostgreSQL also tells what it has read.
 func (s *Store) DeliveriesWork(ctx context.Context, f webhook.DeliveryFilter) (string, error) {
-	text, args := deliveryPage(f, 20)
+	text, args := deliveryPage(s.db.Dialect, f, 20)
 	return s.work(ctx, text, args)
 }
 
@@ -248,12 +285,12 @@ func (s *Store) PartitionPlans(ctx context.Context) (map[string]string, error) {
 	const of = " WHERE d.account_id = $2 AND d.environment = $3 AND d.id < $4 ORDER BY d.id DESC LIMIT $1"
 	return s.explain(ctx, map[string]explained{
 		"one": {
-			"ANALYZE SELECT " + deliveryColumns + ", d.body" + deliveryTables + " WHERE d.id = $1",
+			"ANALYZE SELECT " + deliveryColumns + ", d.body" + deliveryTables(s.db.Dialect) + " WHERE d.id = $1",
 			[]any{uuid7.New()},
 		},
 		"attempts": {"ANALYZE SELECT number FROM delivery_attempts WHERE delivery_id = $1 AND kept = 1", []any{uuid7.New()}},
-		"list":     {"SELECT " + deliveryColumns + deliveryTables + of, []any{20, "a", "live", uuid7.New()}},
-		"due":      {dueDeliveries(32), []any{uuid7.New(), int64(1), uuid7.New(), int64(2)}},
+		"list":     {"SELECT " + deliveryColumns + deliveryTables(s.db.Dialect) + of, []any{20, "a", "live", uuid7.New()}},
+		"due":      {dueDeliveries(s.db.Dialect, 32), []any{uuid7.New(), int64(1), uuid7.New(), int64(2)}},
 		"order":    {"DELETE FROM deliveries WHERE order_id = $1", []any{uuid7.New()}},
 	})
 }

@@ -35,10 +35,16 @@ const (
 // errPostgresURL does not wrap its cause, which may contain the password.
 var errPostgresURL = errors.New("the PostgreSQL URL cannot be read")
 
-// sessionParameters are the limits that PostgreSQL keeps for our sessions, unless the URL has other ones. Times are in
+// sessionParameters are what PostgreSQL keeps to in our sessions, unless the URL has something else. Times are in
 // milliseconds, those of keepalives in seconds.
+//
+// Our statements are made for an index. A plan that was made while a table was empty, as a queue often is, would read
+// the whole of it, and goes on doing so until the table is analyzed the next time: so plans that read whole tables are
+// for statements that cannot do without. PostgreSQL takes these for so expensive then that it would compile them.
 var sessionParameters = map[string]string{
+	"enable_seqscan":                      "off",
 	"idle_in_transaction_session_timeout": "2000",
+	"jit":                                 "off",
 	"lock_timeout":                        "5000",
 	"statement_timeout":                   "30000",
 	"tcp_keepalives_idle":                 "10",
