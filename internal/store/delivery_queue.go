@@ -87,6 +87,7 @@ type QueuedDelivery struct {
 	Trace    string // traceparent of what caused it; empty: not traced
 	Failures int    // attempts since it was put into the queue
 	Attempts int    // that were ever made
+	Row      string // where PostgreSQL has the place in its table; empty for SQLite
 }
 
 // dueDeliveries reads the queues from a place on, across endpoints, and keeps what is the endpoint's and due. So much
@@ -94,12 +95,13 @@ type QueuedDelivery struct {
 // the endpoint has; for the same reason, the limit is part of the text, and each delivery is looked up apart. A place
 // whose delivery is gone has no event.
 func dueDeliveries(dialect *db.Dialect, limit int) string {
-	join := "deliveries d ON d.id = f.delivery_id"
+	row, join := "''", "deliveries d ON d.id = f.delivery_id"
 	if dialect == &db.Postgres {
+		row = "CAST(ctid AS TEXT)"
 		join = "LATERAL (SELECT event, body, trace FROM deliveries WHERE id = f.delivery_id LIMIT 1) d ON TRUE"
 	}
-	return `SELECT f.due_at, f.delivery_id, f.failures, f.attempts, d.event, d.body, COALESCE(d.trace, '') FROM (
-			SELECT endpoint_id, due_at, delivery_id, failures, attempts
+	return `SELECT f.due_at, f.delivery_id, f.failures, f.attempts, d.event, d.body, COALESCE(d.trace, ''), f.place FROM (
+			SELECT endpoint_id, due_at, delivery_id, failures, attempts, ` + row + ` AS place
 			FROM delivery_queue WHERE (endpoint_id, due_at, delivery_id) > ($1, $2, $3)
 			ORDER BY endpoint_id, due_at, delivery_id LIMIT ` + strconv.Itoa(limit) + `) AS f
 		LEFT JOIN ` + join + " WHERE f.endpoint_id = $1 AND f.due_at <= $4"
@@ -147,7 +149,7 @@ func (q Queries) dueDeliveries(
 			}
 			found = append(found, &QueuedDelivery{
 				Place: Place{DueAt: r.Time(0), ID: r.Text(1)}, Failures: int(r.Integer(2)), Attempts: int(r.Integer(3)),
-				Event: webhook.Event(r.Text(4)), Body: []byte(r.Text(5)), Trace: r.Text(6),
+				Event: webhook.Event(r.Text(4)), Body: []byte(r.Text(5)), Trace: r.Text(6), Row: r.Text(7),
 			})
 			return nil
 		})

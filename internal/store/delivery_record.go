@@ -19,6 +19,7 @@ type AttemptResult struct {
 	webhook.Attempt
 	EndpointID string
 	DueAt      time.Time  // of the delivery, before the attempt
+	Row        string     // of the delivery, as QueuedDelivery has it; found by its place where it is empty
 	Next       *time.Time // when to try again; nil: the delivery has ended, delivered or failed
 }
 
@@ -102,11 +103,11 @@ func (t *Tx) recordApart(results []*AttemptResult) error {
 // recordStanding records a result if the delivery stands where it did, and reports whether.
 func (t *Tx) recordStanding(r *AttemptResult) (standing bool, err error) {
 	one := []*AttemptResult{r}
-	commands := t.leaveQueue(one)
+	command := leave(r)
 	if r.Next != nil {
-		commands = []db.Command{postpone(r)}
+		command = postpone(r)
 	}
-	err = t.db.Batch(commands, false)
+	err = t.db.Batch([]db.Command{command}, false)
 	if errors.Is(err, errMoved) {
 		return false, nil
 	}
@@ -136,10 +137,19 @@ func postpone(r *AttemptResult) db.Command {
 	}
 }
 
-// leaveQueue removes deliveries from the queue, by their places.
+// leave removes a delivery from the queue, by its place.
+func leave(r *AttemptResult) db.Command {
+	return db.Command{
+		Text:    "DELETE FROM delivery_queue WHERE endpoint_id = $1 AND due_at = $2 AND delivery_id = $3",
+		Args:    []any{r.EndpointID, column.Micros(r.DueAt), r.DeliveryID},
+		Changed: expectChanged(1),
+	}
+}
+
+// leaveQueue removes deliveries from the queue.
 func (t *Tx) leaveQueue(ended []*AttemptResult) (commands []db.Command) {
 	if t.db.Dialect == &db.Postgres {
-		return leaveInArrays(ended)
+		return leaveByRow(ended)
 	}
 	for batch := range db.Batches(ended) {
 		args := make([]any, 0, 3*len(batch))
@@ -155,25 +165,30 @@ var leaveText = db.ByLength(func(n int) string {
 	return "DELETE FROM delivery_queue WHERE (endpoint_id, due_at, delivery_id) IN (VALUES " + db.Tuples(n, 3) + ")"
 })
 
-// leaveArrays is leaveText for PostgreSQL, which reads an array for much less than as many parameters. It finds each
-// place apart: as a join with a queue that was short when the plan was made, it would go through all of the index. What
-// has been moved meanwhile is not where it was found, and due at another time.
-const leaveArrays = `DELETE FROM delivery_queue q USING (
-		SELECT due_at, (SELECT p.ctid FROM delivery_queue p WHERE p.endpoint_id = e.endpoint_id AND p.due_at = e.due_at
-			AND p.delivery_id = e.delivery_id) AS place
-		FROM unnest($1::text[], $2::bigint[], $3::text[]) AS e (endpoint_id, due_at, delivery_id)) AS ended
-	WHERE q.ctid = ended.place AND q.due_at IS NOT DISTINCT FROM ended.due_at`
+// leaveRows is leaveText for PostgreSQL, which reads an array for much less than as many parameters, and goes to a row
+// that was read before for half as much as through the index. A row may have been moved or taken by another delivery
+// since. The conditions are ones that no index serves: PostgreSQL is not to look for a better plan while the queue is
+// short, and then keep it.
+const leaveRows = `DELETE FROM delivery_queue q
+	USING unnest($1::text[], $2::bigint[], $3::text[]) AS ended (place, due_at, delivery_id)
+	WHERE q.ctid = ended.place::tid AND q.due_at IS NOT DISTINCT FROM ended.due_at
+		AND q.delivery_id IS NOT DISTINCT FROM ended.delivery_id`
 
-func leaveInArrays(ended []*AttemptResult) []db.Command {
-	if len(ended) == 0 {
-		return nil
+func leaveByRow(ended []*AttemptResult) (commands []db.Command) {
+	rows, due, ids := make([]string, 0, len(ended)), make([]int64, 0, len(ended)), make([]string, 0, len(ended))
+	for _, r := range ended {
+		if r.Row == "" {
+			commands = append(commands, leave(r))
+			continue
+		}
+		rows, due, ids = append(rows, r.Row), append(due, column.Micros(r.DueAt)), append(ids, r.DeliveryID)
 	}
-	n := len(ended)
-	endpoints, due, ids := make([]string, n), make([]int64, n), make([]string, n)
-	for i, r := range ended {
-		endpoints[i], due[i], ids[i] = r.EndpointID, column.Micros(r.DueAt), r.DeliveryID
+	if len(rows) > 0 {
+		commands = append(commands, db.Command{
+			Text: leaveRows, Args: []any{rows, due, ids}, Changed: expectChanged(len(rows)),
+		})
 	}
-	return []db.Command{{Text: leaveArrays, Args: []any{endpoints, due, ids}, Changed: expectChanged(n)}}
+	return commands
 }
 
 const attemptColumns = "delivery_id, number, at, duration, http_status, failure, answer"

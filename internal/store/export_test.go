@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -75,7 +76,9 @@ func (s *Store) explain(ctx context.Context, statements map[string]explained) (m
 func (s *Store) QueuePlans(ctx context.Context) (map[string]string, error) {
 	ended := make([]*AttemptResult, 500) // more than a sender records at a time
 	for i := range ended {
-		ended[i] = &AttemptResult{Attempt: webhook.Attempt{DeliveryID: uuid7.New()}, EndpointID: uuid7.New()}
+		ended[i] = &AttemptResult{
+			Attempt: webhook.Attempt{DeliveryID: uuid7.New()}, EndpointID: uuid7.New(), Row: fmt.Sprintf("(0,%d)", i+1),
+		}
 	}
 	leave := newTx(&db.Tx{Queries: s.db.Queries}, s.Chain()).leaveQueue(ended)[0]
 	statements := map[string]explained{

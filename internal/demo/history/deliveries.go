@@ -58,7 +58,7 @@ func (p *past) record(s *shop, results []store.AttemptResult) error {
 
 // attempt is how an attempt ended: endpoints answer, but for those that are down.
 func (p *past) attempt(s *shop, d *store.QueuedDelivery) store.AttemptResult {
-	r := store.AttemptResult{EndpointID: s.endpoint.ID, DueAt: d.DueAt, Attempt: webhook.Attempt{
+	r := store.AttemptResult{EndpointID: s.endpoint.ID, DueAt: d.DueAt, Row: d.Row, Attempt: webhook.Attempt{
 		DeliveryID: d.ID, Number: d.Attempts + 1, At: p.now, HTTPStatus: 204,
 		Duration: time.Duration(40+p.random.IntN(260)) * time.Millisecond,
 	}}

@@ -254,7 +254,7 @@ func (l *loop) finish(o outcome) (next job, ok bool) {
 			l.scheduler.drop(o.queue, o.delivery.ID)
 		} else {
 			l.addResult(o.queue, store.AttemptResult{
-				Attempt: *a, EndpointID: o.target.ID, DueAt: o.delivery.DueAt, Next: again,
+				Attempt: *a, EndpointID: o.target.ID, DueAt: o.delivery.DueAt, Row: o.delivery.Row, Next: again,
 			})
 		}
 		next, ok = l.nextJob()
