@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -142,7 +143,7 @@ func (l *listener) Accept() (net.Conn, error) {
 		}
 		from := addressOf(c)
 		if l.take(from) == "" {
-			return &progressConn{Conn: c, closed: sync.OnceFunc(func() { l.release(from) }), progress: l.progress}, nil
+			return newProgressConn(c, sync.OnceFunc(func() { l.release(from) }), l.progress), nil
 		}
 		l.refuse(c)
 	}
@@ -185,6 +186,7 @@ func (l *listener) refuse(c net.Conn) {
 // progressConn is a connection on which every part of what is written has to be accepted within a time.
 type progressConn struct {
 	net.Conn
+	reading  readDeadline
 	closed   func()
 	set      atomic.Int64 // when the deadline was last set, as the time since epoch; 0: it is not
 	foreign  atomic.Bool  // somebody else has set one
@@ -192,6 +194,10 @@ type progressConn struct {
 }
 
 var _ httpx.VectorConn = (*progressConn)(nil)
+
+func newProgressConn(c net.Conn, closed func(), progress time.Duration) *progressConn {
+	return &progressConn{Conn: c, reading: readDeadline{conn: c}, closed: closed, progress: progress}
+}
 
 // Close closes the connection and gives its place to another.
 func (c *progressConn) Close() error {
@@ -203,8 +209,14 @@ func (c *progressConn) Close() error {
 func (c *progressConn) SetDeadline(t time.Time) error {
 	c.foreign.Store(!t.IsZero())
 	c.set.Store(0)
-	return c.Conn.SetDeadline(t)
+	return errors.Join(c.Conn.SetWriteDeadline(t), c.reading.SetReadDeadline(t))
 }
+
+// Read reads until the deadline.
+func (c *progressConn) Read(b []byte) (int, error) { return c.reading.Read(b) }
+
+// SetReadDeadline sets the deadline of Read.
+func (c *progressConn) SetReadDeadline(t time.Time) error { return c.reading.SetReadDeadline(t) }
 
 // SetWriteDeadline replaces the deadline of this connection's own. net/http takes back one after every answer, which it
 // has not set.

@@ -171,7 +171,7 @@ func TestSlowReaders(t *testing.T) {
 // to take back none costs nothing: net/http does so after every answer.
 func TestProgressConn_Deadline(t *testing.T) {
 	inner := new(deadlineConn)
-	c := &progressConn{Conn: inner, progress: time.Minute}
+	c := newProgressConn(inner, nil, time.Minute)
 	write := func() { _, _ = c.Write([]byte("x")) }
 	foreign := time.Now().Add(time.Second)
 	for _, step := range []struct {
