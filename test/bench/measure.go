@@ -31,7 +31,8 @@ type side struct {
 	samples []sample // of all rounds, in order
 }
 
-// interleave lets all sides take turns, so that other load affects all of them. Who goes first alternates.
+// interleave lets all sides take turns, so that other load affects all of them. Who goes first alternates, and each
+// begins when the one before has nothing left to do.
 func (s *suite) interleave(ctx context.Context, sides ...*side) error {
 	for _, one := range sides {
 		if _, err := one.round(ctx, s.warmUp); err != nil {
@@ -42,6 +43,9 @@ func (s *suite) interleave(ctx context.Context, sides ...*side) error {
 	order := slices.Clone(sides)
 	for range s.rounds {
 		for _, one := range order {
+			if err := s.untilQuiet(ctx); err != nil {
+				return err
+			}
 			measured, err := one.round(ctx, s.round)
 			if err != nil {
 				return fmt.Errorf("%s: %w", one.name, err)
