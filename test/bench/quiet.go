@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
-	"strconv"
 	"time"
 )
 
@@ -52,24 +50,11 @@ func processors() (busy, all int64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	line, _, _ := bytes.Cut(text, []byte("\n"))
-	fields := bytes.Fields(line)
-	const idle, ioWait, steal = 4, 5, 8
-	if len(fields) <= steal {
-		return 0, 0, fmt.Errorf("/proc/stat begins with %q", line)
+	var user, nice, system, idle, ioWait, irq, softIRQ, steal int64
+	if _, err := fmt.Sscanf(string(text), "cpu %d %d %d %d %d %d %d %d",
+		&user, &nice, &system, &idle, &ioWait, &irq, &softIRQ, &steal); err != nil {
+		return 0, 0, fmt.Errorf("/proc/stat: %w", err)
 	}
-	for i, field := range fields[:steal+1] {
-		if i == 0 {
-			continue // the name of the line
-		}
-		n, err := strconv.ParseInt(string(field), 10, 64)
-		if err != nil {
-			return 0, 0, fmt.Errorf("/proc/stat begins with %q", line)
-		}
-		all += n
-		if i != idle && i != ioWait && i != steal {
-			busy += n
-		}
-	}
-	return busy, all, nil
+	busy = user + nice + system + irq + softIRQ
+	return busy, busy + idle + ioWait + steal, nil
 }
