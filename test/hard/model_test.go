@@ -15,16 +15,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"pgregory.net/rapid"
 
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/program"
+	"github.com/assayhq/assay/internal/testkit/redistest"
 )
 
 // model is what an installation should be after some requests of several actors: as simple as it can be told.
 type model struct {
 	*site
-	portal string // the cookie of the account's owner
+	portal string        // the cookie of the account's owner
+	limits *redis.Client // where the portal counts what the owner does; nil: in the server
 	sides  map[string]*side
 	orders []*modelOrder
 	script []string // the actions as a shell script
@@ -91,6 +94,11 @@ func TestModel(t *testing.T) {
 		if isHard() {
 			t.Parallel()
 		}
+		var limits *redis.Client
+		if isHard() { // the owner does more than a person may in a minute
+			server := redistest.Start(t)
+			settings["redis"], limits = server.URL(), server.Client(t)
+		}
 		s, _ := startLoaded(t, settings)
 		n := s.nodes[0]
 		sides := map[string]*side{
@@ -104,7 +112,7 @@ func TestModel(t *testing.T) {
 			if !failing && isHard() && time.Since(began) > modelBudget {
 				return
 			}
-			m := &model{site: s, sides: sides, portal: portal, failing: &failing}
+			m := &model{site: s, sides: sides, portal: portal, limits: limits, failing: &failing}
 			m.begin(rt)
 			defer m.cancelAll(rt)
 			rt.Repeat(m.moves())
@@ -245,6 +253,11 @@ func (m *model) wrong(rt *rapid.T, format string, arguments ...any) {
 // begin notes what is there before the first action. A sequence depends on nothing that others have left, or it could
 // not be shrunk.
 func (m *model) begin(rt *rapid.T) {
+	if m.limits != nil {
+		if err := m.limits.FlushDB(rt.Context()).Err(); err != nil {
+			rt.Fatal(err)
+		}
+	}
 	m.setTestBalance(rt, 1000)
 	for _, side := range m.sides {
 		side.credits = m.available(rt, side)
