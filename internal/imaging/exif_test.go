@@ -65,7 +65,7 @@ func TestReadExif_ClaimedLength(t *testing.T) {
 			if err != nil || info.Format != f {
 				t.Fatal(info, err)
 			}
-			if err := photo.CheckWhole(bytes.NewReader(file), int64(len(file)), f); err != nil {
+			if err := photo.CheckWhole(bytes.NewReader(file), int64(len(file)), info); err != nil {
 				t.Fatal(err)
 			}
 			if x, err := imaging.ReadExif(bytes.NewReader(file), f); err != nil || !x.Empty() {

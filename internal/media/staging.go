@@ -204,7 +204,7 @@ func CloseUploads(uploads []Upload) {
 func (s *Staging) check(staged *Staged) (photo.Info, error) {
 	info, err := photo.Inspect(staged, staged.Size())
 	if err == nil {
-		err = photo.CheckWhole(staged, staged.Size(), info.Format)
+		err = photo.CheckWhole(staged, staged.Size(), info)
 	}
 	if err == nil && s.stripLocation {
 		err = staged.stripLocation(info.Format)

@@ -8,45 +8,54 @@ import (
 	"sync"
 )
 
-// tolerated is how many bytes after the end of a picture may be anything, and how large a file may be that has no pixel
-// or ends before its first. Cameras and editors leave small trailers of their own; a header and junk is no photo.
-const tolerated = 16 << 10
+// A file of at most smallFile bytes may be a header alone, as tests of integrators have them. One whose picture has at
+// most tinyPicture pixels may have any fault behind its header: nobody photographs an item with it, and the smallest
+// pictures that people copy into their tests are rarely right.
+const (
+	smallFile   = 16 << 10
+	tinyPicture = 64 * 64
+)
 
-// maxFurther is how many pictures and films may follow a picture. Cameras add a few.
-const maxFurther = 64
-
-// CheckWhole walks a file that Inspect has recognised from its first part to its end: the segments and scans of a JPEG,
-// the chunks of a PNG or WebP, the boxes of a HEIF file. It refuses with InvalidFileType, and says why, what begins
-// like a picture and goes on as something else. Nothing is decoded; the file is read once at most, in bounded memory.
-//
-// What cameras add after a picture passes: further pictures (MPF, gain maps), a film (motion photos), the trailer of
-// Samsung's phones, and padding.
-func CheckWhole(r io.ReaderAt, size int64, f Format) error {
+// CheckWhole walks a file that Inspect has recognised to the end of its picture: the segments and scans of a JPEG, the
+// chunks of a PNG or WebP, the boxes of a HEIF file. It refuses with InvalidFileType, and says why, what begins like a
+// picture and goes on as something else, and a picture that is cut off. Nothing is decoded; the file is read once at
+// most, in bounded memory. What follows a picture passes: cameras add films, further pictures and data of their own.
+func CheckWhole(r io.ReaderAt, size int64, info Info) error {
 	buf, _ := walkBuffers.Get().(*walkBuffer) // the pool has no other type
 	defer walkBuffers.Put(buf)
 	w := &walk{reader: reader{r: r, size: size, buf: buf[:]}}
-	var end int64
+	var at int64
 	var problem string
-	switch f {
+	switch info.Format {
 	case JPEG:
-		end, problem = w.jpeg(0)
+		at, problem = w.jpeg()
 	case PNG:
-		end, problem = w.png()
+		at, problem = w.png()
 	case WebP:
-		end, problem = w.webp()
+		problem = w.webp()
 	case HEIC, HEIF, AVIF:
-		end, problem = w.boxes(0)
+		at, problem = w.boxes()
 	}
-	if problem == "" {
-		problem = w.rest(end)
-	}
+	tiny := size <= smallFile && info.Width*info.Height <= tinyPicture
+	passes := problem == "" || tiny || w.isHeader(problem, at)
 	switch {
 	case w.failure != nil:
 		return fmt.Errorf("read a photo: %w", w.failure)
-	case (problem == cutOff || problem == noImage) && size <= tolerated && !w.pixels, problem == "":
+	case passes:
 		return nil
 	}
-	return damaged(f, problem)
+	return damaged(info.Format, problem)
+}
+
+// isHeader reports whether a file is the header of a picture and nothing more, or padding.
+func (w *walk) isHeader(problem string, at int64) bool {
+	switch {
+	case w.pixels:
+		return false
+	case problem == brokenAt:
+		return w.padding(at) >= w.size
+	}
+	return w.size <= smallFile
 }
 
 // What is wrong with a file.
@@ -54,7 +63,6 @@ const (
 	cutOff   = "its end is missing"
 	noImage  = "it has no picture data"
 	brokenAt = "it goes on as something else"
-	trailing = "something else follows it"
 
 	scattered = "its metadata is in more pieces than cameras write"
 )
@@ -92,59 +100,23 @@ func (w *walk) padding(from int64) int64 {
 
 func isJPEG(b []byte) bool { return len(b) >= 3 && string(b[:3]) == "\xff\xd8\xff" }
 
-// rest looks at what follows a picture.
-func (w *walk) rest(off int64) (problem string) {
-	off = w.padding(off)
-	if w.size-off <= tolerated || w.samsung() { // which looks at the end of the file, so it is asked once
-		return ""
-	}
-	for range maxFurther {
-		var end int64
-		switch {
-		case isJPEG(w.at(off, 3)): // a further picture
-			end, problem = w.jpeg(off)
-		case string(w.at(off+4, 4)) == "ftyp": // a film
-			end, problem = w.boxes(off)
-		default:
-			return trailing
-		}
-		if problem == cutOff {
-			return ""
-		}
-		if problem != "" || end <= off {
-			return trailing
-		}
-		if off = w.padding(end); w.size-off <= tolerated {
-			return ""
-		}
-	}
-	return trailing
-}
-
-// samsung reports whether the file ends with the trailer of Samsung's phones, whose directory tells its own length.
-func (w *walk) samsung() bool {
-	tail := w.at(w.size-8, 8)
-	if tail == nil || string(tail[4:]) != "SEFT" {
-		return false
-	}
-	return string(w.at(w.size-8-int64(binary.LittleEndian.Uint32(tail)), 4)) == "SEFH"
-}
-
-// jpeg walks a JPEG that begins at off and returns where it ends.
-func (w *walk) jpeg(off int64) (end int64, problem string) {
-	off += 2
+// jpeg walks a JPEG. Where it goes on as something else, that begins at at.
+func (w *walk) jpeg() (at int64, problem string) {
+	off := int64(2)
 	junk, scans := 0, 0
 	for {
 		b := w.at(off, 2)
 		switch {
 		case b == nil && junk > 0 && scans == 0:
-			return 0, brokenAt
+			return at, brokenAt
 		case b == nil:
 			return 0, cutOff
 		case b[0] != 0xff:
-			off++
-			if junk++; junk > maxJPEGJunk {
-				return 0, brokenAt
+			if junk++; junk == 1 {
+				at = off
+			}
+			if off++; junk > maxJPEGJunk {
+				return at, brokenAt
 			}
 		case b[1] == 0xff: // fill byte
 			off++
@@ -152,11 +124,11 @@ func (w *walk) jpeg(off int64) (end int64, problem string) {
 			if scans == 0 {
 				return 0, noImage
 			}
-			return off + 2, ""
+			return 0, ""
 		case b[1] == 0, b[1] == jpegTEM, b[1] >= jpegRST && b[1] <= jpegSOI: // without a body
 			off += 2
 		case b[1] < 0xc0, b[1] >= 0xf0 && b[1] < 0xfe: // reserved
-			return 0, brokenAt
+			return off, brokenAt
 		default:
 			marker := b[1]
 			length := w.at(off+2, 2)
@@ -198,8 +170,8 @@ func (w *walk) scan(off int64) int64 {
 	return off
 }
 
-// png walks the chunks up to IEND.
-func (w *walk) png() (end int64, problem string) {
+// png walks the chunks up to IEND. Where something else follows, that begins at at.
+func (w *walk) png() (at int64, problem string) {
 	for off := int64(len(pngSignature)); ; {
 		head := w.at(off, 8)
 		if head == nil {
@@ -207,12 +179,12 @@ func (w *walk) png() (end int64, problem string) {
 		}
 		length, kind := int64(binary.BigEndian.Uint32(head)), string(head[4:])
 		if length >= 1<<31 || !isWord(kind, false) {
-			return 0, brokenAt
+			return off, brokenAt
 		}
 		if kind == "IDAT" && !w.pixels && length >= 2 {
 			z := w.at(off+8, 2)
 			if z != nil && (z[0]&15 != 8 || (int(z[0])<<8|int(z[1]))%31 != 0) {
-				return 0, brokenAt // not what zlib writes
+				return off, brokenAt // not what zlib writes
 			}
 			w.pixels = true
 		}
@@ -223,18 +195,18 @@ func (w *walk) png() (end int64, problem string) {
 		case kind == "IEND" && !w.pixels:
 			return 0, noImage
 		case kind == "IEND":
-			return off, ""
+			return 0, ""
 		}
 	}
 }
 
 // webp walks the chunks of the RIFF container.
-func (w *walk) webp() (end int64, problem string) {
+func (w *walk) webp() (problem string) {
 	head := w.at(4, 4)
 	if head == nil {
-		return 0, cutOff
+		return cutOff
 	}
-	end = 8 + int64(binary.LittleEndian.Uint32(head))
+	end := 8 + int64(binary.LittleEndian.Uint32(head))
 	short := end > w.size+1 // some leave out the byte that pads the last chunk
 	end = min(end, w.size)
 	has := false
@@ -242,9 +214,9 @@ func (w *walk) webp() (end int64, problem string) {
 		head := w.at(off, 8)
 		switch {
 		case head == nil && short:
-			return 0, cutOff
+			return cutOff
 		case head == nil, !isWord(string(head[:4]), true):
-			return 0, brokenAt
+			return brokenAt
 		}
 		switch string(head[:4]) {
 		case "VP8 ", "VP8L", "ANMF":
@@ -254,34 +226,34 @@ func (w *walk) webp() (end int64, problem string) {
 		length := int64(binary.LittleEndian.Uint32(head[4:]))
 		switch off += 8 + length + length&1; {
 		case off > end+1 && short:
-			return 0, cutOff
+			return cutOff
 		case off > end+1:
-			return 0, brokenAt
+			return brokenAt
 		}
 	}
 	switch {
 	case short:
-		return 0, cutOff
+		return cutOff
 	case !has:
-		return 0, noImage
+		return noImage
 	}
-	return end, ""
+	return ""
 }
 
 // webpFrame is how many bytes before its pixels the data of a WebP picture has at most.
 const webpFrame = 16
 
-// boxes walks the boxes of an ISO base media file that begins at off, and returns where they end: at the end of the
-// file, or before what is no box.
-func (w *walk) boxes(off int64) (end int64, problem string) {
-	first, data := off, false
+// boxes walks the boxes of an ISO base media file up to its end, or what is no box of it. Where something else follows
+// before the pixels, that begins at at.
+func (w *walk) boxes() (at int64, problem string) {
+	off, data := int64(0), false
 	for off < w.size {
 		head := w.at(off, 8)
 		if head == nil || !isWord(string(head[4:]), true) {
 			break
 		}
 		length, kind := int64(binary.BigEndian.Uint32(head)), string(head[4:])
-		if kind == "ftyp" && off > first { // another file
+		if kind == "ftyp" && off > 0 { // another file
 			break
 		}
 		data = data || kind == "mdat" || kind == "meta" // which may hold the data itself
@@ -292,21 +264,24 @@ func (w *walk) boxes(off int64) (end int64, problem string) {
 		case 1:
 			wide := w.at(off+8, 8)
 			if wide == nil || binary.BigEndian.Uint64(wide) > 1<<62 {
-				return 0, brokenAt
+				return off, brokenAt
 			}
 			length = int64(binary.BigEndian.Uint64(wide)) //nolint:gosec // checked above
 		}
 		if length < 8 {
-			return 0, brokenAt
+			return off, brokenAt
 		}
 		if off += length; off > w.size {
 			return 0, cutOff
 		}
 	}
-	if !data {
+	switch {
+	case !data:
 		return 0, noImage
+	case off < w.size && !w.pixels:
+		return off, brokenAt
 	}
-	return off, ""
+	return 0, ""
 }
 
 // isWord reports whether four bytes can be the name of a part: letters, and where others are used too, what can be

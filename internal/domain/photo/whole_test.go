@@ -17,8 +17,11 @@ func whole(file []byte) error {
 	if err != nil {
 		return err
 	}
-	return CheckWhole(bytes.NewReader(file), int64(len(file)), info.Format)
+	return CheckWhole(bytes.NewReader(file), int64(len(file)), info)
 }
+
+// large is of a picture that is not tiny.
+func large(f Format) Info { return Info{Format: f, Width: 800, Height: 600} }
 
 // noise is bytes of no format.
 func noise(n int) []byte {
@@ -64,16 +67,19 @@ func TestCheckWhole_Passes(t *testing.T) {
 		"JPEG/GainMap":             join(jpg, encodeJPEG(t, 900, 700)),
 		"JPEG/PaddedToABlock":      join(jpg, make([]byte, 300_000)),
 		"JPEG/PaddedWithOnes":      join(jpg, bytes.Repeat([]byte{0xff}, 300_000)),
-		"JPEG/Trailer":             join(jpg, noise(tolerated)),
+		"JPEG/Trailer":             join(jpg, noise(300_000)),
+		"JPEG/BrokenFurther":       join(jpg, []byte{0xff, 0xd8, 0xff}, noise(90_000)),
 		"JPEG/LargeComments":       afterSOI(jpg, segment(0xfe, noise(60_000)), segment(0xed, noise(60_000))),
 		"JPEG/BytesBetween":        afterSOI(jpg, segment(0xfe, nil), make([]byte, 100)),
 		"JPEG/HeaderOnly":          jpegOf(frame(0xc0, 5, 5)),
 		"JPEG/HeaderAndEnd":        jpegOf(frame(0xc0, 5, 5), []byte{0xff, jpegEOI}),
 		"PNG":                      png,
 		"PNG/ExtraChunks":          join(png[:33], pngChunk("eXIf", noise(90_000)), pngChunk("prVt", noise(9)), png[33:]),
-		"PNG/Trailer":              join(png, noise(tolerated)),
+		"PNG/Trailer":              join(png, noise(300_000)),
 		"PNG/Samsung":              join(png, samsungTrailer(100_000)),
 		"PNG/HeaderOnly":           join(pngHeader(8000, 6250), u32(0)),
+		"JPEG/HeaderAndPadding":    join(jpegOf(frame(0xc0, 800, 600)), make([]byte, 300_000)),
+		"PNG/HeaderAndPadding":     join(pngHeader(800, 600), u32(0), make([]byte, 300_000)),
 		"PNG/HeaderAndEnd":         join(pngHeader(8000, 6250), u32(0), pngChunk("IDAT", nil), pngChunk("IEND", nil)),
 		"WebP":                     lossless,
 		"WebP/WithoutPad":          lossless[:len(lossless)-len(lossless)&1],
@@ -102,30 +108,22 @@ func TestCheckWhole_Refused(t *testing.T) {
 	text := bytes.Repeat([]byte("all work and no play "), 5000)
 	scan := bytes.Index(jpg, []byte{0xff, jpegSOS})
 	for name, file := range map[string][]byte{
-		"JPEG/NoiseAfterTheHeader":  join(jpegOf(frame(0xc0, 5, 5)), noise(100)),
-		"JPEG/TextAfterTheHeader":   join(jpegOf(frame(0xc0, 5, 5)), text),
-		"JPEG/NoiseAsScan":          join(jpg[:scan+14], noise(100_000)),
-		"JPEG/LittleNoiseAsScan":    join(jpg[:scan+14], noise(2000), []byte{0xff, jpegEOI}),
-		"JPEG/TextAsScan":           join(jpg[:scan+14], text),
-		"JPEG/Archive":              join(jpg, []byte("PK\x03\x04"), noise(100_000)),
-		"JPEG/Program":              join(jpg, []byte("\x7fELF"), noise(100_000)),
-		"JPEG/BrokenFurtherPicture": join(jpg, []byte{0xff, 0xd8, 0xff}, text),
-		"JPEG/FilmAndArchive":       join(jpg, ftyp("mp42"), isoBox("mdat", noise(10)), noise(100_000)),
-		"JPEG/ClaimOfSamsung":       join(jpg, noise(100_000), []byte("\x10\x00\x00\x00SEFT")),
-		"JPEG/NoScan":               jpegOf(frame(0xc0, 5, 5), segment(0xfe, noise(tolerated)), []byte{0xff, jpegEOI}),
-		"PNG/NoiseAfterTheHeader":   join(pngHeader(5, 5), u32(0), noise(100)),
-		"PNG/NoiseAsPixels":         join(pngHeader(5, 5), u32(0), pngChunk("IDAT", noise(100_000)), pngChunk("IEND", nil)),
-		"PNG/NoPixels":              join(pngHeader(5, 5), u32(0), pngChunk("tEXt", text), pngChunk("IEND", nil)),
-		"PNG/Archive":               join(png, []byte("PK\x03\x04"), noise(100_000)),
-		"PNG/CutOff":                join(png[:33], pngChunk("IDAT", join([]byte{0x78, 0x9c}, noise(100_000)))),
-		"WebP/Noise":                join(webpOf("VP8 ", vp8(4, 4)), noise(100_000)),
-		"WebP/CutOff":               webpOf("VP8L", join(vp8l(4, 4), noise(100_000)))[:90_000],
-		"WebP/NoiseAsChunks":        riffOf(webpOf("VP8L", join(vp8l(4, 4), []byte{0})), noise(100)),
-		"WebP/NoPixels":             riffOf(webpOf("VP8X", vp8x(4, 4)), join([]byte("EXIF\x00@\x00\x00"), noise(tolerated))),
-		"HEIC/Noise":                join(heicOf(4, 4), noise(100_000)),
-		"HEIC/NothingButNoise":      join(heicOf(4, 4)[:len(heicOf(4, 4))-72], noise(100_000)),
-		"HEIC/CutOff":               join(heicOf(4, 4), isoBox("mdat", noise(100_000)))[:90_000],
-		"HEIC/TooSmallABox":         join(heicOf(4, 4), claiming(4, isoBox("free", noise(100)))),
+		"JPEG/NoiseAfterTheHeader": join(jpegOf(frame(0xc0, 65, 64)), noise(100)),
+		"JPEG/TextAfterTheHeader":  join(jpegOf(frame(0xc0, 5, 5)), text),
+		"JPEG/NoiseAsScan":         join(jpg[:scan+14], noise(100_000)),
+		"JPEG/LittleNoiseAsScan":   join(jpg[:scan+14], noise(2000), []byte{0xff, jpegEOI}),
+		"JPEG/TextAsScan":          join(jpg[:scan+14], text),
+		"JPEG/NoScan":              jpegOf(frame(0xc0, 5, 5), segment(0xfe, noise(smallFile)), []byte{0xff, jpegEOI}),
+		"PNG/NoiseAfterTheHeader":  join(pngHeader(65, 64), u32(0), noise(100)),
+		"PNG/NoiseAsPixels":        join(pngHeader(5, 5), u32(0), pngChunk("IDAT", noise(100_000)), pngChunk("IEND", nil)),
+		"PNG/NoPixels":             join(pngHeader(5, 5), u32(0), pngChunk("tEXt", text), pngChunk("IEND", nil)),
+		"PNG/CutOff":               join(png[:33], pngChunk("IDAT", join([]byte{0x78, 0x9c}, noise(100_000)))),
+		"WebP/CutOff":              webpOf("VP8L", join(vp8l(4, 4), noise(100_000)))[:90_000],
+		"WebP/NoiseAsChunks":       riffOf(webpOf("VP8L", join(vp8l(65, 64), []byte{0})), noise(100)),
+		"WebP/NoPixels":            riffOf(webpOf("VP8X", vp8x(4, 4)), join([]byte("EXIF\x00@\x00\x00"), noise(smallFile))),
+		"HEIC/NothingButNoise":     join(heicOf(4, 4)[:len(heicOf(4, 4))-72], noise(100_000)),
+		"HEIC/CutOff":              join(heicOf(4, 4), isoBox("mdat", noise(100_000)))[:90_000],
+		"HEIC/TooSmallABox":        join(heicOf(65, 64), claiming(4, isoBox("free", noise(100)))),
 	} {
 		if err := whole(file); fault.CodeOf(err) != CodeInvalidFileType {
 			t.Errorf("%s: %v", name, err)
@@ -133,11 +131,11 @@ func TestCheckWhole_Refused(t *testing.T) {
 	}
 }
 
-// TestCheckWhole_CutOff checks that a picture is refused wherever its pixels are cut off, however small it is.
+// TestCheckWhole_CutOff checks that a picture is refused wherever its pixels are cut off, however small its file is.
 func TestCheckWhole_CutOff(t *testing.T) {
 	jpg, png := encodeJPEG(t, 90, 60), encodePNG(t, 90, 60)
-	heic := join(heicOf(4, 4), isoBox("mdat", noise(300)))
-	lossless := webpOf("VP8L", join(vp8l(4, 4), noise(300)))
+	heic := join(heicOf(65, 64), isoBox("mdat", noise(300)))
+	lossless := webpOf("VP8L", join(vp8l(65, 64), noise(300)))
 	for name, from := range map[string]struct {
 		file  []byte
 		begin int // of the pixels
@@ -147,7 +145,7 @@ func TestCheckWhole_CutOff(t *testing.T) {
 		"WebP": {lossless, len(lossless) - 250},
 		"HEIC": {heic, len(heic) - 290},
 	} {
-		if len(from.file) > tolerated {
+		if len(from.file) > smallFile {
 			t.Fatalf("%s has %d bytes", name, len(from.file))
 		}
 		if err := whole(from.file); err != nil {
@@ -163,46 +161,72 @@ func TestCheckWhole_CutOff(t *testing.T) {
 
 // TestCheckWhole_Reader checks that a file is read once, and that a reader that fails is not taken for a broken file.
 func TestCheckWhole_Reader(t *testing.T) {
-	file := join(encodeJPEG(t, 2000, 1000), noise(tolerated))
+	file := join(encodeJPEG(t, 2000, 1000), noise(smallFile))
 	c := &countingReader{r: bytes.NewReader(file)}
-	if err := CheckWhole(c, int64(len(file)), JPEG); err != nil || c.bytes > 2*len(file)+3<<16 {
+	if err := CheckWhole(c, int64(len(file)), large(JPEG)); err != nil || c.bytes > 2*len(file)+3<<16 {
 		t.Errorf("%d bytes of %d were read: %v", c.bytes, len(file), err)
 	}
 	broken := struct{ io.ReaderAt }{failing{}}
-	if err := CheckWhole(broken, 1<<20, PNG); err == nil || fault.CodeOf(err) != "" {
+	if err := CheckWhole(broken, 1<<20, large(PNG)); err == nil || fault.CodeOf(err) != "" {
 		t.Errorf("%v", err)
 	}
 }
 
-// TestCheckWhole_ManyParts checks that the file is read once however many parts it has, and that no camera's number of
-// further pictures and films is refused.
+// TestCheckWhole_ManyParts checks that a file is read once however many parts it has.
 func TestCheckWhole_ManyParts(t *testing.T) {
-	jpg := encodeJPEG(t, 30, 20)
-	tiny := []byte{0xff, 0xd8, 0xff, jpegSOS, 0, 2, 0xff, jpegEOI}
-	film := join(ftyp("mp42"), isoBox("mdat"))
-	for name, c := range map[string]struct {
-		file []byte
-		want string
-	}{
-		"Pictures":     {join(jpg, bytes.Repeat(tiny, 1<<20/len(tiny))), CodeInvalidFileType},
-		"Films":        {join(jpg, bytes.Repeat(film, 1<<20/len(film))), CodeInvalidFileType},
-		"AsCamerasDo":  {join(jpg, bytes.Repeat(encodeJPEG(t, 900, 700), maxFurther), noise(tolerated)), ""},
-		"Segments":     {afterSOI(jpg, bytes.Repeat(segment(0xe1, nil), 1<<18)), ""},
-		"SmallScans":   {join(jpg[:len(jpg)-2], bytes.Repeat(segment(jpegSOS, nil), 1<<18), jpg[len(jpg)-2:]), ""},
-		"Boxes":        {join(heicOf(4, 4), bytes.Repeat(isoBox("free"), 1<<17)), ""},
-		"PaddingAfter": {join(jpg, bytes.Repeat([]byte{0xff, 0}, 1<<19)), ""},
+	jpg := encodeJPEG(t, 300, 200)
+	for name, file := range map[string][]byte{
+		"Segments":   afterSOI(jpg, bytes.Repeat(segment(0xe1, nil), 1<<18)),
+		"SmallScans": join(jpg[:len(jpg)-2], bytes.Repeat(segment(jpegSOS, nil), 1<<18), jpg[len(jpg)-2:]),
+		"Boxes":      join(heicOf(400, 300), bytes.Repeat(isoBox("free"), 1<<17)),
+		"Pictures":   bytes.Repeat(jpg, 1<<20/len(jpg)),
+		"Padding":    join(jpegOf(frame(0xc0, 800, 600)), make([]byte, 1<<20)),
 	} {
-		info, err := inspect(c.file)
+		info, err := inspect(file)
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		r := &countingReader{r: bytes.NewReader(c.file)}
-		if err := CheckWhole(r, int64(len(c.file)), info.Format); fault.CodeOf(err) != c.want {
-			t.Errorf("%s: %v, want %q", name, err, c.want)
+		r := &countingReader{r: bytes.NewReader(file)}
+		if err := CheckWhole(r, int64(len(file)), info); err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
-		if r.bytes > 2*len(c.file)+3<<16 {
-			t.Errorf("%s: %d bytes were read of a file of %d", name, r.bytes, len(c.file))
+		if r.bytes > 2*len(file)+3<<16 {
+			t.Errorf("%s: %d bytes were read of a file of %d", name, r.bytes, len(file))
 		}
+	}
+}
+
+// TestCheckWhole_Tiny checks that the smallest pictures pass with any fault behind their header, and larger ones or
+// files do not.
+func TestCheckWhole_Tiny(t *testing.T) {
+	for name, damage := range map[string]func(width, height uint32) []byte{
+		"PNG/LengthOfIDATIsWrong": func(width, height uint32) []byte {
+			return join(pngHeader(width, height), u32(0), u32(11), []byte("IDATx\x9ccd`\xf8_\x0f\x00\x02\x87\x01\x80"), u32(0),
+				pngChunk("IEND", nil))
+		},
+		"PNG/NotOfZlib": func(width, height uint32) []byte {
+			return join(pngHeader(width, height), u32(0), pngChunk("IDAT", noise(9)), pngChunk("IEND", nil))
+		},
+		"PNG/Noise": func(width, height uint32) []byte { return join(pngHeader(width, height), u32(0), noise(100)) },
+		"JPEG/WithoutEnd": func(width, height uint32) []byte {
+			return jpegOf(frame(0xc0, uint16(width), uint16(height)), segment(jpegSOS, make([]byte, 10)), []byte{1, 2})
+		},
+		"WebP/NoiseAsChunks": func(width, height uint32) []byte {
+			return riffOf(webpOf("VP8L", join(vp8l(width, height), []byte{0})), noise(100))
+		},
+		"HEIC/TooSmallABox": func(width, height uint32) []byte {
+			return join(heicOf(width, height), claiming(4, isoBox("free", noise(100))))
+		},
+	} {
+		if err := whole(damage(64, 64)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := whole(damage(64, 65)); fault.CodeOf(err) != CodeInvalidFileType {
+			t.Errorf("%s with more pixels: %v", name, err)
+		}
+	}
+	if err := whole(join(pngHeader(1, 1), u32(0), noise(smallFile))); fault.CodeOf(err) != CodeInvalidFileType {
+		t.Errorf("a large file with one pixel: %v", err)
 	}
 }
 
@@ -217,7 +241,7 @@ func FuzzCheckWhole(f *testing.F) {
 	f.Fuzz(func(t *testing.T, file, junk []byte, times uint16) {
 		file = join(file, bytes.Repeat(junk, int(times)))
 		for _, format := range Formats {
-			err := CheckWhole(bytes.NewReader(file), int64(len(file)), format)
+			err := CheckWhole(bytes.NewReader(file), int64(len(file)), large(format))
 			if _, refused := errors.AsType[*fault.Error](err); err != nil && !refused {
 				t.Fatal(err)
 			}
