@@ -5,9 +5,9 @@ import (
 	"net/http"
 )
 
-// MaxDrain is how much of the body of a refused request is read and thrown away: a photo of the size that most services
-// allow, and more.
-const MaxDrain = 16 << 20
+// MaxDrain is how much of the body of a refused request is read and thrown away: an upload of ten photos of 10 MiB, and
+// what is around them.
+const MaxDrain = 101 << 20
 
 // Drain reads what a client is still sending with a request that is refused, or answered without its body: many clients
 // look for the answer only after they have sent everything, and a connection closed before that loses it. No more is
