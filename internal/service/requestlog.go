@@ -17,6 +17,7 @@ import (
 const (
 	requestBlocks = 32    // that are read at a time
 	requestScan   = 8_000 // blocks that one page looks through at most
+	requestOrders = 100   // of one external id whose requests are found
 
 	// longestRequest is how much later than its id a request may be stored: uploads take their time.
 	longestRequest = 15 * time.Minute
@@ -70,6 +71,15 @@ func (s *Service) Requests(
 ) ([]*requestlog.Entry, uuid.UUID, error) {
 	if err := actor.RequireIn(access.ViewAccount, f.AccountID); err != nil {
 		return nil, uuid.Nil, err
+	}
+	if f.Order != "" {
+		found, err := s.FindOrders(ctx, actor, f.Order, requestOrders)
+		if err != nil {
+			return nil, uuid.Nil, err
+		}
+		for i := range found {
+			f.Orders = append(f.Orders, found[i].ID)
+		}
 	}
 	return s.searchRequests(ctx, f, limit)
 }

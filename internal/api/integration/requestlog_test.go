@@ -80,7 +80,7 @@ func TestRequestLog(t *testing.T) {
 			c.Get(t, "/orders/"+external).Want(t, 200)
 			c.Post(t, "/orders/"+id+"/cancel", nil).Want(t, 409)
 			byOrder := test
-			byOrder.OrderID = id
+			byOrder.Order = id
 			found := logged(t, c.Account, byOrder)
 			if len(found) != 3 || found[2].Method != http.MethodPost || found[2].Path() != "/v1/integrations/orders" ||
 				found[1].Path() != "/v1/integrations/orders/"+id || found[0].Status != 409 {

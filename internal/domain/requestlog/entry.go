@@ -4,6 +4,7 @@
 package requestlog
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -73,7 +74,8 @@ type Filter struct {
 	Code    string
 	Route   string
 	KeyID   string
-	OrderID string    // or what stood for {id}
+	Order   string    // the id of an order, or what stood for {id}
+	Orders  []string  // with Order: the ids of the orders that have it as number or external id
 	Since   time.Time // inclusive
 	Until   time.Time // exclusive
 	Before  uuid.UUID // only older ones, for the next page; zero: from the newest
@@ -82,9 +84,11 @@ type Filter struct {
 // Matches reports whether the filter chooses an entry of its tenant.
 func (f *Filter) Matches(e *Entry) bool {
 	at := e.At()
-	return (f.Class == 0 || e.Status/100 == f.Class) && (f.Status == 0 || e.Status == f.Status) &&
+	about := f.Order == "" || e.OrderID == f.Order || e.Ref == f.Order ||
+		e.OrderID != "" && slices.Contains(f.Orders, e.OrderID)
+	return about && (f.Class == 0 || e.Status/100 == f.Class) && (f.Status == 0 || e.Status == f.Status) &&
 		(f.Code == "" || e.Code == f.Code) && (f.Route == "" || e.Route == f.Route) &&
-		(f.KeyID == "" || e.KeyID == f.KeyID) && (f.OrderID == "" || e.OrderID == f.OrderID || e.Ref == f.OrderID) &&
+		(f.KeyID == "" || e.KeyID == f.KeyID) &&
 		(f.Since.IsZero() || !at.Before(f.Since)) && (f.Until.IsZero() || at.Before(f.Until)) &&
 		(f.Before == uuid.Nil || Less(e.ID, f.Before))
 }

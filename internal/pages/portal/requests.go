@@ -68,7 +68,7 @@ func (p *Portal) showRequests(w http.ResponseWriter, r *http.Request, who *visit
 	v.Filtered = len(rest) > 0
 	f := requestlog.Filter{
 		Tenant: actor.Tenant, Code: rest.Get("code"), Route: rest.Get("route"), KeyID: rest.Get("key"),
-		OrderID: rest.Get("order"),
+		Order: rest.Get("order"),
 	}
 	if class := rest.Get("class"); len(class) == 1 && class[0] > '0' && class[0] < '6' {
 		f.Class = int(class[0] - '0')
@@ -132,7 +132,7 @@ func (p *Portal) keysByID(r *http.Request, who *visitor) (map[string]*access.Key
 	return byID, err
 }
 
-// findRequest leads to the request with an id, or to the requests of the order with it.
+// findRequest leads to the request with an id, or to the requests of the orders with it.
 func (p *Portal) findRequest(w http.ResponseWriter, r *http.Request, who *visitor, find string) error {
 	e, err := p.Service.Request(r.Context(), actorOf(who), find)
 	if err == nil {

@@ -2,11 +2,13 @@ package portal_test
 
 import (
 	"net/http"
+	"path"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/testkit/must"
 )
@@ -42,6 +44,29 @@ func TestRequests(t *testing.T) {
 		}
 		if p := v.Get("/portal/test/requests?find=shop-1"); p.Location != "/portal/test/requests?order=shop-1" {
 			t.Errorf("an external id leads to %q", p.Location)
+		}
+	})
+	t.Run("OfAnOrder", func(t *testing.T) {
+		orders, err := w.Service.FindOrders(t.Context(), w.Owner.Actor(access.Test, access.Origin{}),
+			w.Order(t, w.Test, order.MockFake), 1)
+		must.NoError(t, err)
+		about := w.requestAbout(t, access.Test, orders[0].ID)
+		for _, name := range []string{orders[0].ID, orders[0].Number, strings.ToLower(orders[0].Number)} {
+			p := v.Get("/portal/test/requests?order="+name).Want(t, http.StatusOK, about)
+			if strings.Contains(p.Body, id) {
+				t.Errorf("%s finds the request about no order", name)
+			}
+		}
+		made := func() string {
+			return w.AsUser(t, w.Developer).Post("/portal/test/sandbox", "category", "bags", "brand", "prada",
+				"key", w.Test.ID, "outcome", "authentic", "indexes", "overall-picture", "indexes", "serial-number",
+				"indexes", "logo", "external_id", "shop-1").Want(t, http.StatusSeeOther).Location
+		}
+		first := w.requestAbout(t, access.Test, path.Base(made()))
+		second := w.requestAbout(t, access.Test, path.Base(made()))
+		v.Get("/portal/test/requests?order=shop-1").Want(t, http.StatusOK, first, second)
+		if p := v.Get("/portal/live/requests?order=shop-1"); strings.Contains(p.Body, first) {
+			t.Error("it is found in the other environment")
 		}
 	})
 	t.Run("OfAnotherAccount", func(t *testing.T) {

@@ -72,11 +72,17 @@ func (w *world) delivery(t *testing.T, env access.Environment) string {
 // request records a refused request of the account and returns its id.
 func (w *world) request(t *testing.T, env access.Environment) string {
 	t.Helper()
+	return w.requestAbout(t, env, "")
+}
+
+// requestAbout records a refused request about an order and returns its id.
+func (w *world) requestAbout(t *testing.T, env access.Environment, orderID string) string {
+	t.Helper()
 	tenant, key := access.Tenant{AccountID: w.Account.ID, Environment: env}, w.key(t, env)
 	block := requestlog.NewBlock(tenant)
 	e := requestlog.Entry{
 		ID: uuid.Must(uuid.NewV7()), Tenant: tenant, KeyID: key.ID, Method: "POST", Route: "POST /v1/integrations/orders",
-		Status: 400, Code: "validation-error", Duration: 3 * time.Millisecond,
+		OrderID: orderID, Status: 400, Code: "validation-error", Duration: 3 * time.Millisecond,
 		Refusal: `{"message":"The request is not valid.","details":{"limit":75,"errors":[` +
 			`{"field":"photos[3].url","code":"required","message":"is required"}]}}`,
 	}
