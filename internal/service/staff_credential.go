@@ -13,14 +13,10 @@ import (
 	"github.com/assayhq/assay/internal/store"
 )
 
-// newStaffToken returns a token and how it is kept. It ends after the time that the operator has set.
+// newStaffToken returns a token and how it is kept.
 func (s *Service) newStaffToken(networks access.Networks) (token string, kept store.StaffToken) {
 	token = access.NewStaffToken()
-	kept = store.StaffToken{Hash: access.HashSecretKey(token), Networks: networks}
-	if s.limits.StaffTokenAge > 0 {
-		kept.ExpiresAt = new(s.now().Add(s.limits.StaffTokenAge))
-	}
-	return token, kept
+	return token, store.StaffToken{Hash: access.HashSecretKey(token), Networks: networks, MadeAt: s.now()}
 }
 
 // RotateStaffToken gives a staff user a new token for the desk API, which is shown once and works from the networks, or
@@ -105,7 +101,7 @@ func (s *Service) AuthenticateStaff(ctx context.Context, token, address string) 
 		return nil, access.StaffUnauthenticated
 	}
 	staff, kept, err := s.store.StaffByToken(ctx, access.HashSecretKey(token))
-	if errors.Is(err, store.ErrNotFound) || err == nil && (!staff.Active() || expired(kept.ExpiresAt, s.now())) {
+	if errors.Is(err, store.ErrNotFound) || err == nil && (!staff.Active() || s.tokenEnded(kept.MadeAt)) {
 		return nil, access.StaffUnauthenticated
 	}
 	if err != nil {
@@ -117,4 +113,8 @@ func (s *Service) AuthenticateStaff(ctx context.Context, token, address string) 
 	return staff, nil
 }
 
-func expired(at *time.Time, now time.Time) bool { return at != nil && !now.Before(*at) }
+// tokenEnded tells by what the operator has set now, whatever was set when the token was made.
+func (s *Service) tokenEnded(made time.Time) bool {
+	age := s.limits.StaffTokenAge
+	return age > 0 && !s.now().Before(made.Add(age))
+}

@@ -20,6 +20,8 @@ import (
 	"github.com/assayhq/assay/internal/store/uuid7"
 	"github.com/assayhq/assay/internal/testkit/expect"
 	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/shop"
+	"github.com/assayhq/assay/internal/testkit/storetest"
 )
 
 func TestAdministration(t *testing.T) {
@@ -328,6 +330,24 @@ func TestAdministratorRemains(t *testing.T) {
 			}
 			if left != 1 {
 				t.Fatalf("%d of two administrators are left", left)
+			}
+		}
+	})
+}
+
+// TestStaffTokenAge checks that a token ends by what is set now, not by what was set when it was made.
+func TestStaffTokenAge(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		i := shop.Open(t, target, t.TempDir())
+		made, err := i.Service.CreateStaff(t.Context(), access.Operator, "mika@example.com", "Mika Sato", access.Reviewer)
+		must.NoError(t, err)
+		i.Clock.Advance(time.Hour)
+		for age, want := range map[time.Duration]error{
+			0: nil, time.Hour + time.Second: nil, time.Hour: access.StaffUnauthenticated,
+		} {
+			i.Reconfigure(t, func(c *service.Config) { c.Limits.StaffTokenAge = age })
+			if _, err := i.Service.AuthenticateStaff(t.Context(), made.Token, "127.0.0.1"); !errors.Is(err, want) {
+				t.Errorf("an hour after it was made, with %s: %v", age, err)
 			}
 		}
 	})

@@ -12,19 +12,20 @@ import (
 
 // StaffToken is what is kept of a token for the desk API.
 type StaffToken struct {
-	Hash      string
-	Networks  access.Networks // where it may be used from; empty: anywhere
-	ExpiresAt *time.Time      // nil: never
+	Hash     string
+	Networks access.Networks // where it may be used from; empty: anywhere
+	MadeAt   time.Time
 }
 
-// InsertStaff adds a staff user with their token; with an empty hash they have none. ErrExists when the email is taken.
+// InsertStaff adds a staff user with their token, made with them; with an empty hash they have none. ErrExists when the email is taken.
 func (t *Tx) InsertStaff(s *access.Staff, token StaffToken) error {
 	if token.Hash == "" {
 		token.Hash = noToken + s.ID
 	}
-	return t.db.Insert(`staff (id, email, name, role, password_hash, token_hash, token_networks, token_expires_at,
-		created_at)`, s.ID, s.Email, s.Name, string(s.Role), s.PasswordHash, token.Hash, token.Networks.String(),
-		column.MicrosOrNull(token.ExpiresAt), column.Micros(s.CreatedAt))
+	created := column.Micros(s.CreatedAt)
+	return t.db.Insert(`staff (id, email, name, role, password_hash, token_hash, token_networks, token_made_at,
+		created_at)`, s.ID, s.Email, s.Name, string(s.Role), s.PasswordHash, token.Hash, token.Networks.String(), created,
+		created)
 }
 
 const staffColumns = "id, email, name, role, password_hash, created_at, deactivated_at"
@@ -45,8 +46,8 @@ func (q Queries) StaffByToken(ctx context.Context, tokenHash string) (*access.St
 	token := StaffToken{Hash: tokenHash}
 	s, err := db.First(db.Collect(ctx, q.db, func(scan db.Scanner) (*access.Staff, error) {
 		s := new(access.Staff)
-		return s, scanStaff(scan, s, &networks, column.TimeOrNil(&token.ExpiresAt))
-	}, "SELECT "+staffColumns+", token_networks, token_expires_at FROM staff WHERE token_hash = $1", tokenHash))
+		return s, scanStaff(scan, s, &networks, column.Time(&token.MadeAt))
+	}, "SELECT "+staffColumns+", token_networks, token_made_at FROM staff WHERE token_hash = $1", tokenHash))
 	if err != nil {
 		return nil, token, err
 	}
@@ -134,6 +135,6 @@ func (t *Tx) RevokeStaffToken(id string) error {
 
 // SetStaffToken replaces the token of a staff user.
 func (t *Tx) SetStaffToken(id string, token StaffToken) error {
-	return t.db.One("UPDATE staff SET token_hash = $1, token_networks = $2, token_expires_at = $3 WHERE id = $4",
-		token.Hash, token.Networks.String(), column.MicrosOrNull(token.ExpiresAt), id)
+	return t.db.One("UPDATE staff SET token_hash = $1, token_networks = $2, token_made_at = $3 WHERE id = $4",
+		token.Hash, token.Networks.String(), column.Micros(token.MadeAt), id)
 }

@@ -69,16 +69,16 @@ func TimeOf(id uuid.UUID) time.Time {
 // Filter chooses requests of one tenant; an empty field chooses all.
 type Filter struct {
 	access.Tenant
-	Class   int // of the status: 2, 4 or 5
-	Status  int
-	Code    string
-	Route   string
-	KeyID   string
-	Order   string    // the id of an order, or what stood for {id}
-	Orders  []string  // with Order: the ids of the orders that have it as number or external id
-	Since   time.Time // inclusive
-	Until   time.Time // exclusive
-	Before  uuid.UUID // only older ones, for the next page; zero: from the newest
+	Class  int // of the status: 2, 4 or 5
+	Status int
+	Code   string
+	Route  string
+	KeyID  string
+	Order  string    // the id of an order, or what stood for {id}
+	Orders []string  // with Order: the ids of the orders that have it as number or external id
+	Since  time.Time // inclusive
+	Until  time.Time // exclusive
+	Before uuid.UUID // only older ones, for the next page; zero: from the newest
 }
 
 // Matches reports whether the filter chooses an entry of its tenant.

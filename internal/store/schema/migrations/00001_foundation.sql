@@ -429,7 +429,7 @@ CREATE TABLE staff (
   password_hash  TEXT NOT NULL,
   token_hash       TEXT NOT NULL UNIQUE,
   token_networks   TEXT NOT NULL DEFAULT '', -- where it may be used from, separated by spaces; empty: anywhere
-  token_expires_at BIGINT,
+  token_made_at    BIGINT NOT NULL,
   created_at       BIGINT NOT NULL,
   deactivated_at   BIGINT
 );
