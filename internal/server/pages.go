@@ -60,7 +60,7 @@ func (s *Server) pages(staging *media.Staging, limiter ratelimit.Limiter, api *i
 	}).Routes(mux)
 	portal.New(portal.Config{
 		Site: site, Service: s.app.Service, Staging: staging, MaxPhotoBytes: int64(set.MaxPhotoBytes), Limiter: limiter,
-		Images: images, Operations: api.Operations(), Categories: api.Categories(),
+		Images: images, Operations: api.Operations(), Categories: api.Categories(), NoRequestLog: set.RequestLogAge == 0,
 	}).Routes(mux)
 	docs.New(site).Routes(mux)
 	if contact := set.SecurityContact; contact != "" {

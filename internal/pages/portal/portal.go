@@ -36,6 +36,8 @@ type Config struct {
 	Operations []string          // of the integration API, as the request log names them
 	Categories map[string]string // of limits, by operation
 	Images     *imaging.Cache    // photos in the sizes that pages show
+
+	NoRequestLog bool // requests are not recorded
 }
 
 // Portal serves the pages.

@@ -28,6 +28,7 @@ type requestsView struct {
 	Older    string
 	Newest   string
 	Filtered bool
+	Off      bool // nothing is recorded
 	Partial  bool // fewer than a page: the search went far enough for one page
 }
 
@@ -57,7 +58,7 @@ func (p *Portal) showRequests(w http.ResponseWriter, r *http.Request, who *visit
 	if find := strings.TrimSpace(q.Get("find")); find != "" {
 		return p.findRequest(w, r, who, find)
 	}
-	v := &requestsView{place: p.place(r, who, "/requests"), Form: ui.NewForm()}
+	v := &requestsView{place: p.place(r, who, "/requests"), Form: ui.NewForm(), Off: p.NoRequestLog}
 	rest := url.Values{}
 	for _, name := range requestFilters {
 		if value := strings.TrimSpace(q.Get(name)); value != "" {

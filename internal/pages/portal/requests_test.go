@@ -69,6 +69,14 @@ func TestRequests(t *testing.T) {
 			t.Error("it is found in the other environment")
 		}
 	})
+	t.Run("SwitchedOff", func(t *testing.T) {
+		empty := "/portal/test/requests?key=x"
+		v.Get(empty).Want(t, http.StatusOK, "No requests")
+		w.Portal.NoRequestLog = true
+		defer func() { w.Portal.NoRequestLog = false }()
+		v.Get(empty).Want(t, http.StatusOK, "Requests are not recorded")
+		v.Get("/portal/test/requests").Want(t, http.StatusOK, id)
+	})
 	t.Run("OfAnotherAccount", func(t *testing.T) {
 		stranger := w.AsUser(t, w.Stranger)
 		stranger.Get("/portal/test/requests/"+id).Want(t, http.StatusNotFound)
