@@ -133,23 +133,25 @@ func (d *DB) CheckFiles() error {
 // does not undo a transaction that has begun. The deadline of ctx ends the wait for it: of one that has begun by then
 // nobody knows whether it is done.
 func (d *DB) Update(ctx context.Context, f func(*Tx) error) error {
-	return d.run(ctx, "", newJob(f, nil))
+	return d.run("", newJob(ctx, f, nil))
 }
 
 // UpdateGrouped is Update for work that changes a row which others change as well: all work with the same row name that
-// arrives while a transaction of it runs becomes the next transaction. ctx ends the wait for it.
+// arrives while a transaction of it runs becomes the next transaction, and where that fails a transaction each, one
+// after the other. On PostgreSQL canceling ctx, too, ends the wait for one that has not begun, which is never done then.
 func (d *DB) UpdateGrouped(ctx context.Context, row string, f func(*Tx) error) error {
-	return d.run(ctx, row, newJob(f, nil))
+	return d.run(row, newJob(ctx, f, nil))
 }
 
 // UpdateMerged is UpdateGrouped for work that one set of statements does for the whole group.
 func (d *DB) UpdateMerged(ctx context.Context, row string, m Mergeable) error {
-	return d.run(ctx, row, newJob(nil, m))
+	return d.run(row, newJob(ctx, nil, m))
 }
 
 // run runs a job when it is its turn: on SQLite, which has one writer, in a group with all others, on PostgreSQL with
 // those of its row, or in a transaction of its own.
-func (d *DB) run(ctx context.Context, row string, j *job) (err error) {
+func (d *DB) run(row string, j *job) (err error) {
+	ctx := j.ctx
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -164,9 +166,9 @@ func (d *DB) run(ctx context.Context, row string, j *job) (err error) {
 	case d.writer != nil:
 		err = DiskFull(d.path, d.writer.run(ctx, j, !began.IsZero()))
 	case row == "":
-		err = d.updatePostgres(ctx, j)
+		err = d.updatePostgres(j)
 	default:
-		err = d.groups.run(ctx, row, j, d.commitPostgres)
+		err = d.groups.run(row, j, d.commitPostgres)
 	}
 	return Classify(err)
 }

@@ -102,6 +102,9 @@ func unreachable(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || brokenConnection(err)
 }
 
+// outage reports whether the database cannot be used now, for whatever transaction.
+func outage(err error) bool { return unreachable(err) && !retryable(err) }
+
 // unusable reports whether a code of PostgreSQL says that the same statement may work later.
 func unusable(code string) bool {
 	switch code {

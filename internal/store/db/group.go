@@ -2,9 +2,11 @@ package db
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Mergeable is work that one set of statements can do for a whole group.
@@ -22,6 +24,7 @@ type Mergeable interface {
 
 // job is work that waits to become part of a transaction.
 type job struct {
+	ctx       context.Context // of whoever asked for it
 	run       func(*Tx) error
 	mergeable Mergeable // where set, it is done instead of run
 	result    chan error
@@ -29,15 +32,27 @@ type job struct {
 
 	turn    sync.Mutex // held while the work runs: it writes to what belongs to whoever asked for it
 	givenUp bool       // by whoever asked for it; under turn
+	begun   bool       // and not known to be undone; under turn
+}
+
+// newJob returns a job that runs f, or else the mergeable work.
+func newJob(ctx context.Context, f func(*Tx) error, m Mergeable) *job {
+	return &job{ctx: ctx, run: f, mergeable: m, result: make(chan error, 1)}
 }
 
 // add adds the job to a group, unless whoever asked for it has given up.
 func (j *job) add(group []*job) []*job {
-	if j.begin() != nil {
+	if j.abandoned() {
 		return group
 	}
-	j.turn.Unlock()
 	return append(group, j)
+}
+
+// abandoned reports whether whoever asked for the job has given up.
+func (j *job) abandoned() bool {
+	j.turn.Lock()
+	defer j.turn.Unlock()
+	return j.givenUp
 }
 
 // begin takes the turn of the job, which the caller gives back when the work has ended, or refuses to.
@@ -47,19 +62,33 @@ func (j *job) begin() error {
 		j.turn.Unlock()
 		return errHeldUp
 	}
+	j.begun = true
 	return nil
 }
 
-// giveUp keeps the work from being begun, or begun again, after the end of what runs of it.
-func (j *job) giveUp() {
+// giveUp keeps the work from being begun, or begun again, after the end of what runs of it. It reports whether it was
+// begun: then only the result tells whether it is done.
+func (j *job) giveUp() (begun bool) {
 	j.turn.Lock()
 	defer j.turn.Unlock()
 	j.givenUp = true
+	return j.begun
 }
 
-// newJob returns a job that runs f, or else the mergeable work.
-func newJob(f func(*Tx) error, m Mergeable) *job {
-	return &job{run: f, mergeable: m, result: make(chan error, 1)}
+// undone notes that the transaction of the job was rolled back. Whoever has given up meanwhile is told so at once.
+func (j *job) undone() (givenUp bool) {
+	j.turn.Lock()
+	defer j.turn.Unlock()
+	if j.begun = false; j.givenUp {
+		j.result <- errHeldUp
+	}
+	return j.givenUp
+}
+
+// late reports whether the time is up that whoever asked for the job has for it.
+func (j *job) late() bool {
+	end, limited := j.ctx.Deadline()
+	return limited && !time.Now().Before(end)
 }
 
 // do does the job alone. A panic becomes an error.
@@ -160,9 +189,10 @@ type groups struct {
 	waiting map[string][]*job // by the name of the row, which has an entry while a group of it runs
 }
 
-// run adds a job to the next group of its row, which commit runs, and waits until it is committed or has failed. ctx
-// ends the wait for the group, not a transaction that has begun.
-func (g *groups) run(ctx context.Context, row string, j *job, commit func([]*job)) error {
+// run adds a job to the next group of its row, which commit runs, and waits until it is committed or has failed. The
+// end of the job's context ends the wait, but where the work has begun: then for as long as its transaction may still
+// be committed. What has not begun by then is never done.
+func (g *groups) run(row string, j *job, commit func([]*job)) error {
 	if g.join(row, j) {
 		go func() {
 			for group := g.next(row); group != nil; group = g.next(row) {
@@ -173,12 +203,14 @@ func (g *groups) run(ctx context.Context, row string, j *job, commit func([]*job
 	select {
 	case err := <-j.result:
 		return err
-	case <-ctx.Done():
-		if g.withdraw(row, j) {
-			return ctx.Err()
-		}
-		return <-j.result
+	case <-j.ctx.Done():
 	}
+	if j.giveUp() {
+		if err := <-j.result; !errors.Is(err, errHeldUp) {
+			return err
+		}
+	}
+	return j.ctx.Err()
 }
 
 // join reports whether no group of the row was running.
@@ -197,26 +229,17 @@ func (g *groups) join(row string, j *job) bool {
 const maxJoined = 64
 
 // next returns the jobs that have waited the longest, or nil when there is none: then no group of the row is running.
-func (g *groups) next(row string) []*job {
+func (g *groups) next(row string) (group []*job) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	waiting := g.waiting[row]
-	if len(waiting) == 0 {
+	for ; len(waiting) > 0 && len(group) < maxJoined; waiting = waiting[1:] {
+		group = waiting[0].add(group)
+	}
+	if len(group) == 0 {
 		delete(g.waiting, row)
 		return nil
 	}
-	n := min(len(waiting), maxJoined)
-	g.waiting[row] = slices.Clone(waiting[n:])
-	return waiting[:n]
-}
-
-// withdraw reports whether the job was still waiting.
-func (g *groups) withdraw(row string, j *job) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	i := slices.Index(g.waiting[row], j)
-	if i >= 0 {
-		g.waiting[row] = slices.Delete(g.waiting[row], i, i+1)
-	}
-	return i >= 0
+	g.waiting[row] = slices.Clone(waiting)
+	return group
 }

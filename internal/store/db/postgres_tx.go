@@ -17,30 +17,43 @@ import (
 const maxTries = 8
 
 // commitPostgres runs the group in one transaction, and each job in its own when that fails for another reason than
-// that the database is away.
+// that the database is away: until it is, and without the jobs that are given up before their turn.
 func (d *DB) commitPostgres(group []*job) {
 	if len(group) > 1 {
-		ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
-		defer cancel()
-		err := d.tryPostgres(ctx, func(tx *Tx) error { return runWithoutSavepoints(tx, group) })
-		if err == nil || unreachable(err) && !retryable(err) {
+		err := d.tryTogether(group)
+		if err == nil || outage(err) {
 			reply(group, err)
 			return
 		}
+		group = slices.DeleteFunc(group, (*job).undone)
 	}
-	for _, j := range group {
-		j.result <- d.updatePostgres(context.Background(), j)
+	for i, j := range group {
+		if j.abandoned() {
+			continue
+		}
+		err := d.updatePostgres(j)
+		j.result <- err
+		if outage(err) && !j.late() { // where it is late, that is all the error says
+			reply(group[i+1:], err)
+			return
+		}
 	}
 }
 
+func (d *DB) tryTogether(group []*job) error {
+	ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
+	defer cancel()
+	return d.tryPostgres(ctx, func(tx *Tx) error { return runWithoutSavepoints(tx, group) })
+}
+
 // updatePostgres runs a job in a transaction of its own, again where it loses against another one. The transaction ends
-// by the deadline of ctx at the latest, not when ctx is canceled.
-func (d *DB) updatePostgres(ctx context.Context, j *job) error {
+// by the deadline of the job's context at the latest, not when that is canceled.
+func (d *DB) updatePostgres(j *job) error {
 	end := time.Now().Add(writeTimeout)
-	if at, ok := ctx.Deadline(); ok && at.Before(end) {
+	if at, ok := j.ctx.Deadline(); ok && at.Before(end) {
 		end = at
 	}
-	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), end)
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(j.ctx), end)
 	defer cancel()
 	alone := []*job{j}
 	for try := 1; ; try++ {

@@ -277,7 +277,7 @@ func (r *replica) reached(p Position) {
 // failed notes an error of a read. One that says that the replica cannot be reached ends its use until the watcher has
 // seen it again.
 func (r *replica) failed(err error) {
-	if st := r.state.Load(); st.problem == "" && unreachable(err) && !retryable(err) {
+	if st := r.state.Load(); st.problem == "" && outage(err) {
 		next := *st
 		next.problem = "a read has failed"
 		r.state.CompareAndSwap(st, &next)
