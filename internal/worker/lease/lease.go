@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/uuid7"
 )
 
@@ -19,11 +18,20 @@ const (
 	returnTimeout = time.Second
 )
 
-var errLost = errors.New("another node has taken the task over")
+var errLost = errors.New("another node may have taken the task over")
+
+// Store keeps the leases.
+type Store interface {
+	// TakeLease gives a task to the holder for a time, unless another one has it.
+	TakeLease(ctx context.Context, task, holder string, length time.Duration) (taken bool, err error)
+
+	// ReturnLease gives up a task that the holder has.
+	ReturnLease(ctx context.Context, task, holder string) error
+}
 
 // Lease is the right of this node to a task. A nil Lease is one that nobody else wants.
 type Lease struct {
-	store  *store.Store
+	store  Store
 	task   string
 	holder string
 	log    *slog.Logger
@@ -31,7 +39,7 @@ type Lease struct {
 }
 
 // New returns the lease of a task for this node.
-func New(s *store.Store, task string, log *slog.Logger) *Lease {
+func New(s Store, task string, log *slog.Logger) *Lease {
 	return &Lease{store: s, task: task, holder: uuid7.New(), log: log}
 }
 
@@ -43,11 +51,12 @@ func (l *Lease) Held() bool { return l.held.Load() }
 
 // Do does the task, unless another node has it, and reports whether it did. Afterwards the task stays with this node
 // for the time keep, in which it should do it again. The context of the task ends when the lease is lost: the node
-// stood still, or could not reach the database for so long that another one has taken over.
+// stood still, or could not reach the database for so long that another one may take over.
 func (l *Lease) Do(ctx context.Context, keep time.Duration, task func(context.Context) error) (done bool, err error) {
 	if l == nil {
 		return true, task(ctx)
 	}
+	asked := time.Now()
 	taken, err := l.store.TakeLease(ctx, l.task, l.holder, length)
 	l.held.Store(taken)
 	if err != nil || !taken {
@@ -57,12 +66,12 @@ func (l *Lease) Do(ctx context.Context, keep time.Duration, task func(context.Co
 	renewed := make(chan struct{})
 	go func() {
 		defer close(renewed)
-		l.renew(running, lost)
+		l.renew(running, asked.Add(length), lost)
 	}()
 	err = task(running)
 	if errors.Is(context.Cause(running), errLost) {
 		l.held.Store(false)
-		l.log.WarnContext(ctx, "a task was lost to another node", "task", l.task)
+		l.log.WarnContext(ctx, "a task was lost: another node may have it", "task", l.task)
 		<-renewed
 		return false, nil
 	}
@@ -78,27 +87,39 @@ func (l *Lease) Do(ctx context.Context, keep time.Duration, task func(context.Co
 	return true, err
 }
 
-// renew keeps the lease until ctx ends, or ends it with errLost.
-func (l *Lease) renew(ctx context.Context, lost context.CancelCauseFunc) {
+// renew keeps the lease, which ends at a time, until ctx ends, or ends ctx with errLost: when another node has the
+// lease, or at its end. That is counted from when the database was asked: it counts from then, too, or a little later.
+func (l *Lease) renew(ctx context.Context, end time.Time, lost context.CancelCauseFunc) {
+	over := time.AfterFunc(time.Until(end), func() { lost(errLost) })
+	defer over.Stop()
 	tick := time.NewTicker(renewEvery)
 	defer tick.Stop()
-	last := time.Now()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
-		switch taken, err := l.store.TakeLease(ctx, l.task, l.holder, length); {
+		asked := time.Now()
+		taken, err := l.take(ctx, end)
+		switch {
 		case ctx.Err() != nil:
 			return
-		case err == nil && taken:
-			last = time.Now()
-		case err == nil || time.Since(last) > length:
+		case err == nil && !taken:
 			lost(errLost)
 			return
+		case err == nil:
+			end = asked.Add(length)
+			over.Reset(time.Until(end))
 		}
 	}
+}
+
+// take renews the lease before it ends.
+func (l *Lease) take(ctx context.Context, end time.Time) (bool, error) {
+	ctx, cancel := context.WithDeadline(ctx, end)
+	defer cancel()
+	return l.store.TakeLease(ctx, l.task, l.holder, length)
 }
 
 // Return lets another node have the task at once.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/assayhq/assay/internal/testkit/must"
@@ -92,5 +93,61 @@ func TestDo_Alone(t *testing.T) {
 		if !done || err != nil {
 			t.Errorf("done %v, %v", done, err)
 		}
+	}
+}
+
+// slowDatabase keeps one lease. It counts from when it is asked, and answers later.
+type slowDatabase struct {
+	answers []time.Duration // how long it takes for one after the other; then it answers nothing
+	until   time.Time
+}
+
+func (d *slowDatabase) TakeLease(ctx context.Context, _, _ string, length time.Duration) (bool, error) {
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second) // as a transaction
+	defer cancel()
+	if end, ok := ctx.Deadline(); ok {
+		limited, cancel = context.WithDeadline(limited, end)
+		defer cancel()
+	}
+	if len(d.answers) == 0 {
+		<-limited.Done()
+		return false, limited.Err()
+	}
+	d.until = time.Now().Add(length)
+	time.Sleep(d.answers[0])
+	d.answers = d.answers[1:]
+	return true, nil
+}
+
+func (d *slowDatabase) ReturnLease(context.Context, string, string) error { return nil }
+
+// TestDo_SlowDatabase checks that a task has ended when the database gives it to another node, however late it has
+// answered, and whether or not it is being asked.
+func TestDo_SlowDatabase(t *testing.T) {
+	const slow = 14 * time.Second
+	for name, answers := range map[string][]time.Duration{
+		"NeverRenewed": {0}, "TakenLate": {slow}, "RenewedLate": {0, slow, slow}, "OnceLate": {0, 0, slow},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := &slowDatabase{answers: answers}
+				l := lease.New(d, task, slog.New(slog.DiscardHandler))
+				var ended time.Time
+				done, err := l.Do(t.Context(), time.Hour, func(ctx context.Context) error {
+					<-ctx.Done()
+					ended = time.Now()
+					return ctx.Err()
+				})
+				if done || err != nil || l.Held() {
+					t.Errorf("done %v, %v, held %v", done, err, l.Held())
+				}
+				if late := ended.Sub(d.until); late > 0 {
+					t.Errorf("the task ended %v after its lease", late)
+				}
+				if late := time.Since(d.until); late > 0 {
+					t.Errorf("the database was asked for %v after the end of the lease", late)
+				}
+			})
+		})
 	}
 }
