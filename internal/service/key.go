@@ -303,19 +303,18 @@ func (s *Service) Authenticate(ctx context.Context, token, address string) (*acc
 	}
 	now := s.now()
 	sum := access.SumSecretKey(token)
-	k, ok := s.keys.Get(sum, now)
-	if !ok {
+	k, err := s.keys.Load(sum, now, func() (*access.Key, error) {
 		if _, ok := access.ParseSecretKey(token); !ok {
 			return nil, access.Unauthenticated
 		}
-		var err error
-		if k, err = s.store.KeyByHash(ctx, sum.String()); err != nil {
-			return nil, store.NotFoundAs(err, access.Unauthenticated)
-		}
-		s.keys.Put(sum, k, now)
-		if k.UsableAt(now) && k.Networks.Allow(address) {
+		k, err := s.store.KeyByHash(ctx, sum.String())
+		if err == nil && k.UsableAt(now) && k.Networks.Allow(address) {
 			s.recordKeyUse(k, now)
 		}
+		return k, store.NotFoundAs(err, access.Unauthenticated)
+	})
+	if err != nil {
+		return nil, err
 	}
 	if !k.UsableAt(now) {
 		return nil, access.Unauthenticated

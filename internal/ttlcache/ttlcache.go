@@ -15,6 +15,7 @@ type Cache[K comparable, V any] struct {
 	mu      sync.RWMutex
 	entries map[K]entry[V]
 	used    int // of size
+	cleared int // how often
 }
 
 type entry[V any] struct {
@@ -46,18 +47,39 @@ func (c *Cache[K, V]) Get(key K, now time.Time) (V, bool) {
 	return e.value, true
 }
 
+// Load is Get for a value that load reads where it is not there. What was read before a Clear is not kept after it.
+func (c *Cache[K, V]) Load(key K, now time.Time, load func() (V, error)) (V, error) {
+	if v, ok := c.Get(key, now); ok {
+		return v, nil
+	}
+	c.mu.RLock()
+	cleared := c.cleared
+	c.mu.RUnlock()
+	v, err := load()
+	if err != nil {
+		return v, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cleared == cleared {
+		c.put(key, v, now)
+	}
+	return v, nil
+}
+
 // Put sets the value of the key. An entry that is still alive keeps its age: use does not make it live longer.
 func (c *Cache[K, V]) Put(key K, value V, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.put(key, value, now)
+}
+
+func (c *Cache[K, V]) put(key K, value V, now time.Time) {
 	loaded := now
-	if e, ok := c.entries[key]; ok {
-		if c.fresh(e, now) {
-			loaded = e.loaded
-		}
-		c.used -= c.weight(e.value)
-		delete(c.entries, key)
+	if e, ok := c.entries[key]; ok && c.fresh(e, now) {
+		loaded = e.loaded
 	}
+	c.remove(key)
 	weight := c.weight(value)
 	if weight > c.size {
 		return
@@ -69,10 +91,25 @@ func (c *Cache[K, V]) Put(key K, value V, now time.Time) {
 	c.used += weight
 }
 
+// Remove removes the entry of the key.
+func (c *Cache[K, V]) Remove(key K) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.remove(key)
+}
+
+func (c *Cache[K, V]) remove(key K) {
+	if e, ok := c.entries[key]; ok {
+		c.used -= c.weight(e.value)
+		delete(c.entries, key)
+	}
+}
+
 // Clear removes all entries.
 func (c *Cache[K, V]) Clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.cleared++
 	c.clear()
 }
 

@@ -144,7 +144,7 @@ func (s *SessionStore) Session(ctx context.Context, audience access.Audience, to
 		if err := s.config.Store.Update(ctx, func(tx *store.Tx) error { return tx.TouchSession(session) }); err != nil {
 			return nil, err
 		}
-		s.cache.Put(hash, session, now)
+		s.cache.Remove(hash) // and not replaced: it may have ended meanwhile
 	}
 	return session, nil
 }
@@ -166,16 +166,15 @@ func (s *SessionStore) find(
 		return nil, "", access.NoSession
 	}
 	now := s.config.now()
-	session, ok = s.cache.Get(hash, now)
-	if !ok || session.Audience != audience {
-		if session, err = s.config.Store.SessionByHash(ctx, audience, hash); err != nil {
-			return nil, "", store.NotFoundAs(err, access.NoSession)
-		}
+	session, err = s.cache.Load(hash, now, func() (*access.Session, error) {
+		return s.config.Store.SessionByHash(ctx, audience, hash)
+	})
+	if err != nil {
+		return nil, "", store.NotFoundAs(err, access.NoSession)
 	}
-	if !session.UsableAt(now) {
+	if session.Audience != audience || !session.UsableAt(now) {
 		return nil, "", access.NoSession
 	}
-	s.cache.Put(hash, session, now)
 	return session, hash, nil
 }
 

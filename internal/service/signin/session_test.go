@@ -24,6 +24,7 @@ type signIns struct {
 	*service.Service
 	Store *store.Store
 	clock time.Time
+	asked func() // called when the clock is looked at; nil: nothing is
 }
 
 func eachSignIns(t *testing.T, f func(t *testing.T, s *signIns)) {
@@ -32,7 +33,7 @@ func eachSignIns(t *testing.T, f func(t *testing.T, s *signIns)) {
 		box, err := secret.New(shop.SecretKey)
 		must.NoError(t, err)
 		s.Service = service.New(service.Config{
-			Store: st, Secrets: box, Now: func() time.Time { return s.clock }, Log: slog.New(slog.DiscardHandler),
+			Store: st, Secrets: box, Now: s.now, Log: slog.New(slog.DiscardHandler),
 		})
 		account := &access.Account{ID: uuid7.New(), Name: "Acme", Locale: "en", CreatedAt: s.clock}
 		must.NoError(t, st.Update(t.Context(), func(tx *store.Tx) error {
@@ -53,6 +54,13 @@ func eachSignIns(t *testing.T, f func(t *testing.T, s *signIns)) {
 		}))
 		f(t, s)
 	})
+}
+
+func (s *signIns) now() time.Time {
+	if s.asked != nil {
+		s.asked()
+	}
+	return s.clock
 }
 
 func (s *signIns) start(t *testing.T, a access.Audience, user string) (*access.Session, string) {
@@ -209,6 +217,27 @@ func TestRevokeSession(t *testing.T) {
 		}
 		if _, err := s.Session(ctx, access.Portal, others); err != nil {
 			t.Errorf("another user's session ended too: %v", err)
+		}
+	})
+}
+
+// TestEndSession_InUse checks that a session which ends while a request uses it is refused from then on.
+func TestEndSession_InUse(t *testing.T) {
+	eachSignIns(t, func(t *testing.T, s *signIns) {
+		session, token := s.start(t, access.Desk, "u1")
+		s.clock = s.clock.Add(access.SessionTouch) // the request notes its use
+		looks := 0
+		s.asked = func() {
+			if looks++; looks == 2 { // the session was found
+				s.asked = nil
+				must.NoError(t, s.EndSession(t.Context(), session, access.Origin{}))
+			}
+		}
+		if _, err := s.Session(t.Context(), access.Desk, token); err != nil || looks != 2 {
+			t.Fatalf("%v after %d looks at the clock", err, looks)
+		}
+		if _, err := s.Session(t.Context(), access.Desk, token); !errors.Is(err, access.NoSession) {
+			t.Errorf("a session that has ended is still accepted: %v", err)
 		}
 	})
 }
