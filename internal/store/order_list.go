@@ -291,7 +291,7 @@ func (l *orderList) conditions(f *order.Filter) string {
 
 // query takes from each range as many orders as could be on the page, merges them, and reads what is left after skip.
 func (l *orderList) query(skip int64, limit int) (text string, args []any) {
-	if l.dense { // without LIMIT: see statements in db/conn.go
+	if l.dense { // without LIMIT: see db/sqlite_statements.go
 		low := l.args.Add(l.args[len(l.args)-1].(int64) - int64(limit))
 		return "SELECT " + l.columns.text + " FROM orders AS o WHERE " + l.ranges[0].where +
 			" AND seq >= " + low + " ORDER BY seq DESC", l.args

@@ -237,7 +237,7 @@ func (r *replica) look(ctx context.Context) *replicaState {
 	at := time.Now()
 	var system, theirs string
 	var written Position
-	if err := (Queries{c: r.primary}).Row(ctx, `SELECT CAST(system_identifier AS TEXT),
+	if err := (Queries{c: r.primary, Dialect: &Postgres}).Row(ctx, `SELECT CAST(system_identifier AS TEXT),
 		CAST(pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0') AS BIGINT) FROM pg_control_system()`, nil,
 		&system, &written); err != nil {
 		st.problem = "the primary does not say how far it is"
@@ -247,7 +247,7 @@ func (r *replica) look(ctx context.Context) *replicaState {
 		r.samples = append(r.samples, sample{at, written})
 	}
 	var recovers bool
-	err := (Queries{c: r.pool}).Row(ctx, `SELECT CAST(system_identifier AS TEXT), pg_is_in_recovery(),
+	err := (Queries{c: r.pool, Dialect: &Postgres}).Row(ctx, `SELECT CAST(system_identifier AS TEXT), pg_is_in_recovery(),
 		COALESCE(CAST(pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0') AS BIGINT), 0) FROM pg_control_system()`, nil,
 		&theirs, &recovers, &st.replayed)
 	switch {
