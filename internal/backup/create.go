@@ -31,9 +31,7 @@ type Options struct {
 	DataDir     string
 	SecretFiles []string
 
-	// CheckKeys is called with the folder of the copied secrets, and with the sealed keys of the copied database by their
-	// ids: an error of it ends the backup. nil: they are not checked.
-	CheckKeys func(secrets string, sealed map[string]string) error
+	CheckKeys CheckKeys // an error of it ends the backup
 
 	Dir string // of the backup: empty or missing
 	Now func() time.Time
@@ -64,7 +62,7 @@ func Create(ctx context.Context, o Options) (*Summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := f.checkKeys(header, o.CheckKeys); err != nil {
+	if err := o.CheckKeys.of(f.root); err != nil {
 		return nil, err
 	}
 	m.CreatedAt, m.SchemaVersion, m.Rows = header.CreatedAt, header.Schema, header.Total()
@@ -96,30 +94,6 @@ func (f *folder) database(ctx context.Context, s *store.Store, now time.Time) (*
 	}
 	_, err = w.list()
 	return header, err
-}
-
-// checkKeys calls check with what the backup has of keys.
-func (f *folder) checkKeys(h *dump.Header, check func(secrets string, sealed map[string]string) error) error {
-	const table = "sealed_keys"
-	rows := h.Rows(table)
-	if check == nil || rows == 0 {
-		return nil
-	}
-	sealed, errAll := make(map[string]string, rows), errors.New("all are read") // what follows is much
-	err := readDump(f.root, databaseFile, func(r io.Reader) error {
-		return dump.EachRow(r, table, func(row map[string]any) error {
-			id, _ := row["id"].(string)
-			sealed[id], _ = row["sealed"].(string)
-			if int64(len(sealed)) == rows {
-				return errAll
-			}
-			return nil
-		})
-	})
-	if err != nil && !errors.Is(err, errAll) {
-		return err
-	}
-	return check(filepath.Join(f.dir, secretsFolder), sealed)
 }
 
 // writeDump writes the rows of one moment.

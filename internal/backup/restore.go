@@ -27,6 +27,8 @@ type RestoreOptions struct {
 	Staging  *media.Staging // for Media
 	DataDir  string         // receives the secrets
 
+	CheckKeys CheckKeys // an error of it refuses the backup before anything is written
+
 	// Begin is called before anything is written, when nothing speaks against it, with what names the backup in a few
 	// lines; may be nil. Begun is what it was called with by a restore that was interrupted in this place, which takes no
 	// other backup then: photos are of that backup, and so is a database that is filled, where BegunDatabase says that the
@@ -102,7 +104,7 @@ func (m *manifest) checkBegun(begun string) error {
 }
 
 // Restore restores a backup into an empty installation. Before it writes anything it verifies the hash of every
-// file, and that the target is empty. The database is written last, in one transaction: an interrupted restore can
+// file, the keys, and that the target is empty. The database is written last, in one transaction: an interrupted restore can
 // be repeated, because identical photos and secrets are kept.
 func Restore(ctx context.Context, o RestoreOptions) (_ *Summary, err error) {
 	from, err := openSource(ctx, &o)
@@ -112,6 +114,9 @@ func Restore(ctx context.Context, o RestoreOptions) (_ *Summary, err error) {
 	defer func() { err = errors.Join(err, from.Close()) }()
 	root, m := from.Root, from.manifest
 	if err := verify(ctx, root, m); err != nil {
+		return nil, err
+	}
+	if err := o.CheckKeys.of(root); err != nil {
 		return nil, err
 	}
 	p, err := openTarget(&o, root, m.Photos+m.Secrets)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/backup"
+	"github.com/assayhq/assay/internal/host"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/service/keyring"
@@ -32,12 +33,40 @@ func (a *App) Backup(ctx context.Context, dir string) (*backup.Summary, error) {
 func (a *App) checkBackupKeys(secrets string, sealed map[string]string) error {
 	s := a.Settings
 	s.Data = secrets
-	_, err := s.secrets(func(box *secret.Box) (*secret.Box, error) { return box, keyring.Check(sealed, box) })
+	err := s.opens(sealed)
 	if errors.Is(err, keyring.ErrSecretKey) {
 		return errors.New("the secret key was replaced while the backup was being made, so that its database cannot be " +
 			"opened with the key that belongs to it: delete it, and make it again with the new key")
 	}
 	return err
+}
+
+// opens returns an error unless the secret key opens the sealed keys of a database.
+func (s *Settings) opens(sealed map[string]string) error {
+	_, err := s.secrets(func(box *secret.Box) (*secret.Box, error) { return box, keyring.Check(sealed, box) })
+	return err
+}
+
+// checkRestoredKeys refuses a place that could not open what is restored there: its secret key is --secret-key, or else
+// the one that its data folder has or gets from the backup.
+func (s *Settings) checkRestoredKeys(secrets string, sealed map[string]string) error {
+	copied := Settings{Data: secrets}
+	place := *s
+	place.keySource = "--secret-key"
+	if place.SecretKey == "" && host.Exists(copied.secretPath()) {
+		place.Data = copied.Data
+	}
+	var err error
+	if place.SecretKey == "" && !host.Exists(place.secretPath()) {
+		err = fmt.Errorf("secret key: there is no %s in the backup, nor in --data", secretKeyFile)
+	} else if err = place.opens(sealed); !errors.Is(err, keyring.ErrSecretKey) {
+		return err
+	}
+	give := "--secret-key or --secret-key-file: the backup does not have it"
+	if host.Exists(copied.secretPath()) && copied.opens(sealed) == nil {
+		give = "--secret-key-file " + copied.secretPath()
+	}
+	return fmt.Errorf("%w. Give the key of the installation that was backed up as %s", err, give)
 }
 
 // Restore fills the empty place that the settings name with a backup. No server may run there. What is refused leaves
@@ -49,7 +78,9 @@ func Restore(ctx context.Context, s Settings, dir string) (summary *backup.Summa
 	if within(s.Data, dir) {
 		return nil, fmt.Errorf("--data %s is in the backup, which must stay as it is: choose another folder", s.Data)
 	}
-	o := backup.RestoreOptions{Dir: dir, Database: s.databaseTarget(), DataDir: s.Data}
+	o := backup.RestoreOptions{
+		Dir: dir, Database: s.databaseTarget(), DataDir: s.Data, CheckKeys: s.checkRestoredKeys,
+	}
 	o.Begun, o.BegunDatabase = s.restoreBegun()
 	if err := backup.CanRestore(ctx, o); err != nil {
 		return nil, err

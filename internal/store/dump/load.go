@@ -166,6 +166,15 @@ func newReader(r io.Reader) (*reader, error) {
 	return d, nil
 }
 
+// ReadHeader reads the header of a dump.
+func ReadHeader(r io.Reader) (*Header, error) {
+	d, err := newReader(r)
+	if err != nil {
+		return nil, err
+	}
+	return &d.header, nil
+}
+
 // each calls f for every row: values are nil, int64 or string. Missing rows and rows after the end are errors.
 func (d *reader) each(f func(t *Table, row []any) error) error {
 	for i := range d.header.Tables {
