@@ -70,7 +70,7 @@ func (inv *invocation) logger() *slog.Logger {
 		}
 	}
 	if format == "text" {
-		return slog.New(slog.NewTextHandler(inv.progress, nil))
+		return slog.New(slog.NewTextHandler(inv.progress, jsonlog.Options()))
 	}
 	return jsonlog.New(inv.progress)
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -88,19 +87,19 @@ func (p *Responder) explain(r *http.Request, err error) *fault.Error {
 	switch {
 	case ok && f != nil:
 		if Status(f.Kind) >= http.StatusInternalServerError {
-			p.logFailure(r, quietIf(clientGone, slog.LevelWarn), err, f)
+			p.logFailure(r, quietIf(clientGone, slog.LevelWarn), err)
 		}
 		return f
 	case ok: // a nil *fault.Error that a handler returned as an error: its methods cannot be called
 	case clientGone:
 		// Whatever failed, it failed for a request that nobody waits for any more.
-		p.logFailure(r, slog.LevelDebug, err, nil)
+		p.logFailure(r, slog.LevelDebug, err)
 		return fault.UnavailableError(err)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(ended, context.DeadlineExceeded):
-		p.logFailure(r, slog.LevelWarn, err, nil)
+		p.logFailure(r, slog.LevelWarn, err)
 		return fault.UnavailableError(err)
 	}
-	p.logFailure(r, slog.LevelError, err, nil)
+	p.logFailure(r, slog.LevelError, err)
 	return internalError()
 }
 
@@ -117,14 +116,8 @@ func quietIf(quiet bool, level slog.Level) slog.Level {
 	return level
 }
 
-func (p *Responder) logFailure(r *http.Request, level slog.Level, err error, f *fault.Error) {
-	attrs := p.attrs(r, err)
-	if f != nil {
-		if cause := f.Unwrap(); cause != nil {
-			attrs = append(attrs, slog.String("cause", cause.Error()))
-		}
-	}
-	p.log().LogAttrs(r.Context(), level, "request failed", attrs...)
+func (p *Responder) logFailure(r *http.Request, level slog.Level, err error) {
+	p.log().LogAttrs(r.Context(), level, "request failed", p.attrs(r, err)...)
 }
 
 func (p *Responder) logTruncated(r *http.Request, err error) {
@@ -138,7 +131,7 @@ func (p *Responder) attrs(r *http.Request, err error) []slog.Attr {
 		slog.String("request_id", RequestIDFrom(r.Context())),
 		slog.String("method", r.Method),
 		slog.String("path", LoggedPath(r)),
-		slog.String("error", fmt.Sprint(err)), // unlike err.Error() it survives a nil *fault.Error
+		slog.Any("error", err),
 	}
 }
 

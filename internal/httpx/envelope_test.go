@@ -15,6 +15,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/httpx/input"
+	"github.com/assayhq/assay/internal/jsonlog"
 	"github.com/assayhq/assay/internal/testkit/expect"
 )
 
@@ -23,7 +24,9 @@ var noon = time.Date(2026, 3, 4, 12, 0, 0, 56_789_000, time.UTC)
 // testResponder returns a responder with a fixed clock, and the log it writes.
 func testResponder() (*Responder, *bytes.Buffer) {
 	var log bytes.Buffer
-	h := slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})
+	options := jsonlog.Options()
+	options.Level = slog.LevelDebug
+	h := slog.NewJSONHandler(&log, options)
 	return &Responder{Log: slog.New(h), Now: func() time.Time { return noon }}, &log
 }
 

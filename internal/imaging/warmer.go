@@ -140,8 +140,7 @@ func (w *Warmer) Run(ctx context.Context) error {
 func (w *Warmer) warm(ctx context.Context, account, name string) {
 	err := w.cache.Make(OfAccount(ctx, account), name)
 	if err != nil && ctx.Err() == nil && !errors.Is(err, ErrUndecodable) && !errors.Is(err, media.ErrNotFound) {
-		w.log.WarnContext(ctx, "images of a photo are not made ahead",
-			"name", name, "error", err, "cause", errors.Unwrap(err))
+		w.log.WarnContext(ctx, "images of a photo are not made ahead", "name", name, "error", err)
 		return
 	}
 	w.mu.Lock()

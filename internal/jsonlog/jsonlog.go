@@ -1,5 +1,5 @@
 // Package jsonlog is the log of the program: lines of JSON, for which no request waits as long as whoever reads them
-// keeps up.
+// keeps up. An error has its hidden cause beside it.
 package jsonlog
 
 import (
@@ -8,13 +8,33 @@ import (
 	"io"
 	"log/slog"
 	"time"
+
+	"github.com/assayhq/assay/internal/domain/fault"
 )
 
-// New returns a logger of JSON lines to w, as slog.NewJSONHandler writes them. Flush has to be called before the
+// Options are those of every handler of the log: beside an "error" they put the "cause" that it hides.
+func Options() *slog.HandlerOptions { return &slog.HandlerOptions{ReplaceAttr: withCause} }
+
+func withCause(_ []string, a slog.Attr) slog.Attr {
+	if a.Key != "error" {
+		return a
+	}
+	err, ok := a.Value.Any().(error)
+	if !ok {
+		return a
+	}
+	cause := fault.Cause(err)
+	if cause == "" {
+		return a
+	}
+	return slog.Group("", slog.String(a.Key, err.Error()), slog.String("cause", cause)) // without a name it is no group
+}
+
+// New returns a logger of JSON lines to w, as slog.NewJSONHandler writes them with Options. Flush has to be called before the
 // program ends.
 func New(w io.Writer) *slog.Logger {
 	lines := newLineWriter(w)
-	return slog.New(&Handler{Handler: slog.NewJSONHandler(lines, nil), lines: lines})
+	return slog.New(&Handler{Handler: slog.NewJSONHandler(lines, Options()), lines: lines})
 }
 
 // Handler is the slog.Handler of a logger of New, as long as that has no attributes or groups of its own.
@@ -26,7 +46,7 @@ type Handler struct {
 // Handle writes a line. slog's handler would hold its lock while the line is written.
 func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 	var line bytes.Buffer
-	if err := slog.NewJSONHandler(&line, nil).Handle(ctx, r); err != nil {
+	if err := slog.NewJSONHandler(&line, Options()).Handle(ctx, r); err != nil {
 		return err
 	}
 	_, err := h.lines.Write(line.Bytes())

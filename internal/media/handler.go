@@ -82,13 +82,8 @@ func refuseOpen(ctx context.Context, w http.ResponseWriter, log *slog.Logger, na
 		return
 	}
 	after := defaultRetryAfter
-	if f, ok := errors.AsType[*fault.Error](err); ok {
-		if f.RetryAfter > 0 {
-			after = f.RetryAfter
-		}
-		if cause := f.Unwrap(); cause != nil {
-			err = cause
-		}
+	if f, ok := errors.AsType[*fault.Error](err); ok && f.RetryAfter > 0 {
+		after = f.RetryAfter
 	}
 	if ctx.Err() == nil { // otherwise the client is gone
 		log.ErrorContext(ctx, "photo cannot be served", slog.String("name", name), slog.Any("error", err))

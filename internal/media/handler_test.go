@@ -13,6 +13,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/jsonlog"
 	"github.com/assayhq/assay/internal/testkit/expect"
 	"github.com/assayhq/assay/internal/testkit/must"
 )
@@ -21,7 +22,8 @@ import (
 func serveMedia(t *testing.T, store Store, log io.Writer) *httptest.Server {
 	t.Helper()
 	mux := http.NewServeMux()
-	mux.Handle("/media/", http.StripPrefix("/media", Handler(store, slog.New(slog.NewTextHandler(log, nil)))))
+	logger := slog.New(slog.NewTextHandler(log, jsonlog.Options()))
+	mux.Handle("/media/", http.StripPrefix("/media", Handler(store, logger)))
 	srv := httptest.NewServer(mux)
 	t.Cleanup(srv.Close)
 	return srv

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -141,10 +142,7 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 
 // Reason is what an operator is told of a failure: the cause that clients do not get, in one line.
 func Reason(err error) string {
-	if f, ok := errors.AsType[*fault.Error](err); ok && f != nil && f.Unwrap() != nil {
-		err = f.Unwrap()
-	}
-	return strings.Join(strings.Fields(err.Error()), " ")
+	return strings.Join(strings.Fields(cmp.Or(fault.Cause(err), err.Error())), " ")
 }
 
 // A disk counts as full before it is: what runs then can still be finished. On a small disk the share decides.

@@ -3,7 +3,6 @@ package server
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -41,8 +40,7 @@ func (s *Server) supervise(ctx context.Context, w Worker) error {
 		if time.Since(started) > longPause {
 			wait = firstPause
 		}
-		s.app.Log.ErrorContext(ctx, "worker failed",
-			"worker", w.Name(), "error", err, "cause", errors.Unwrap(err), "again_in", wait)
+		s.app.Log.ErrorContext(ctx, "worker failed", "worker", w.Name(), "error", err, "again_in", wait)
 		if pause.For(ctx, wait) != nil {
 			return nil
 		}
@@ -94,7 +92,7 @@ func (c *catalogRefresher) Run(ctx context.Context) error {
 		}
 		return err
 	}, func(err error) {
-		c.log.WarnContext(ctx, "catalog cannot be refreshed", "error", err, "cause", errors.Unwrap(err))
+		c.log.WarnContext(ctx, "catalog cannot be refreshed", "error", err)
 	})
 	return nil
 }

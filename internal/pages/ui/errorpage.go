@@ -103,7 +103,7 @@ func (s *Site) explain(r *http.Request, err error) *fault.Error {
 	switch {
 	case ok && f != nil:
 		if httpx.Status(f.Kind) >= http.StatusInternalServerError {
-			s.logError(r, errors.Join(err, f.Unwrap()))
+			s.logError(r, err)
 		}
 		return f
 	case errors.Is(ended, context.Canceled), errors.Is(err, context.DeadlineExceeded):
@@ -118,6 +118,5 @@ func (s *Site) logError(r *http.Request, err error) {
 		return // it failed for a visitor who has gone
 	}
 	s.Log.ErrorContext(r.Context(), "page failed", "request_id", httpx.RequestIDFrom(r.Context()), "method", r.Method,
-		"path", httpx.LoggedPath(r),
-		"error", fmt.Sprint(err))
+		"path", httpx.LoggedPath(r), "error", err)
 }

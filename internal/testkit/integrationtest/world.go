@@ -17,6 +17,7 @@ import (
 	"github.com/assayhq/assay/internal/api/integration"
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/httpx"
+	"github.com/assayhq/assay/internal/jsonlog"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/netguard"
 	"github.com/assayhq/assay/internal/ratelimit"
@@ -92,7 +93,9 @@ func New(t testing.TB, target string, o Options) *World {
 		o.FailureLimit = ratelimit.DefaultFailureLimit
 	}
 	w := &World{validator: contract(t)}
-	log := slog.New(slog.NewTextHandler(&w.log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	options := jsonlog.Options()
+	options.Level = slog.LevelWarn
+	log := slog.New(slog.NewTextHandler(&w.log, options))
 	w.Installation = shop.Open(t, target, t.TempDir(), func(c *service.Config) {
 		ports := netguard.Ports{{First: 443, Last: 443}, {First: 1024, Last: 65535}} // as by default
 		c.Guard, c.Log, c.TestEventDelay = &netguard.Guard{Resolver: resolver{}, Ports: ports}, log, o.EventDelay

@@ -18,6 +18,7 @@ import (
 	"github.com/assayhq/assay/internal/host"
 	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/imaging"
+	"github.com/assayhq/assay/internal/jsonlog"
 	"github.com/assayhq/assay/internal/netguard"
 	"github.com/assayhq/assay/internal/pages/admin"
 	"github.com/assayhq/assay/internal/pages/desk"
@@ -87,7 +88,7 @@ func On(t testing.TB, target string) *World {
 	box, err := secret.New(secret.Generate())
 	must.NoError(t, err)
 	w.Site, err = ui.New(ui.Config{
-		Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Now: w.Clock.Now, Secrets: box,
+		Log: slog.New(slog.NewTextHandler(t.Output(), jsonlog.Options())), Now: w.Clock.Now, Secrets: box,
 		PublicURL: w.address, MediaURL: shop.MediaURL,
 	}, portal.Area, desk.Area, admin.Area)
 	must.NoError(t, err)

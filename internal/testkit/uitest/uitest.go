@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/assayhq/assay/internal/jsonlog"
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/secret"
 )
@@ -39,7 +40,8 @@ func SiteAt(t testing.TB, publicURL string, now func() time.Time, areas ...ui.Ar
 		t.Fatal(err)
 	}
 	s, err := ui.New(ui.Config{
-		Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Now: now, Secrets: box, PublicURL: publicURL, MediaURL: MediaURL,
+		Log: slog.New(slog.NewTextHandler(t.Output(), jsonlog.Options())),
+		Now: now, Secrets: box, PublicURL: publicURL, MediaURL: MediaURL,
 	}, areas...)
 	if err != nil {
 		t.Fatal(err)

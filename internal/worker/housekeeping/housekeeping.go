@@ -108,7 +108,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 			return nil
 		case err != nil:
 			k.rounds.Ended(err)
-			k.Log.ErrorContext(ctx, "housekeeping failed", "error", err, "cause", errors.Unwrap(err))
+			k.Log.ErrorContext(ctx, "housekeeping failed", "error", err)
 			tick.Reset(interval) // however long the round took
 		case !done: // another node does it
 			k.rounds.Ended(nil)

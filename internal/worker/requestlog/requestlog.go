@@ -4,7 +4,6 @@ package requestlog
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -119,7 +118,7 @@ func (l *Log) Run(ctx context.Context) error {
 		}
 		return err
 	}, func(err error) {
-		l.log.WarnContext(ctx, "the request log cannot be written", "error", err, "cause", errors.Unwrap(err))
+		l.log.WarnContext(ctx, "the request log cannot be written", "error", err)
 	})
 	return nil
 }
