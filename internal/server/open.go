@@ -197,7 +197,7 @@ func open(ctx context.Context, s Settings, log *slog.Logger, how opening) (_ *Ap
 		Limits:         s.serviceLimits(),
 		SignInWindows:  &app.attempts,
 		OnPhotos:       func(accountID string, names []string) { app.ordered(accountID, names) },
-		TestEventDelay: s.TestEventDelay, EventAge: s.EventAge,
+		TestEventDelay: s.TestEventDelay, EventAge: s.EventAge, ClaimAge: s.ClaimAge,
 		SecretOverlap: s.SecretOverlap, OpenID: s.OpenID.config(), KeyLife: s.looks,
 	}
 	if s.SMTPURL != "" {

@@ -98,8 +98,16 @@ func (s *Service) Order(ctx context.Context, actor access.Actor, id string) (*Or
 
 const orderDeliveries = 20
 
-// activityGap is how often the activity of an assignee is stored at most: looking at an order must stay a read.
-const activityGap = time.Minute
+// activityGap is how often the activity of an assignee is stored at most: looking at an order must stay a read. Where
+// claims expire soon it is a quarter of that time.
+func (s *Service) activityGap() time.Duration {
+	if s.claimAge <= 0 {
+		return mostActivityGap
+	}
+	return min(s.claimAge/4, mostActivityGap)
+}
+
+const mostActivityGap = time.Minute
 
 // OrderForReview returns any order to a staff user. When it is the assignee who looks, the claim has activity.
 func (s *Service) OrderForReview(ctx context.Context, actor access.Actor, id string) (*OrderRecord, error) {
@@ -108,7 +116,7 @@ func (s *Service) OrderForReview(ctx context.Context, actor access.Actor, id str
 		return nil, err
 	}
 	now := s.now()
-	if noted := now.Add(-activityGap); o.HeldBy(actor) && o.ClaimedAt != nil && !o.ClaimedAt.After(noted) {
+	if noted := now.Add(-s.activityGap()); o.HeldBy(actor) && o.ClaimedAt != nil && !o.ClaimedAt.After(noted) {
 		touch := func(tx *store.Tx) error { return tx.TouchClaim(o.ID, actor.ID, now, noted) }
 		if err := s.store.Update(ctx, touch); err != nil {
 			return nil, err

@@ -60,7 +60,7 @@ func (s *Service) takeNext(
 func (s *Service) ClaimOrder(ctx context.Context, actor access.Actor, id string) (*OrderRecord, error) {
 	return s.reviewOrder(ctx, actor, id, func(tx *store.Tx, o *order.Order, now time.Time) error {
 		if o.HeldBy(actor) && o.Environment == access.Live {
-			return tx.TouchClaim(o.ID, actor.ID, now, now.Add(-activityGap))
+			return tx.TouchClaim(o.ID, actor.ID, now, now.Add(-s.activityGap()))
 		}
 		return s.claim(ctx, tx, actor, o, now)
 	})

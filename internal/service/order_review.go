@@ -169,7 +169,7 @@ func (s *Service) SaveVerdictDraft(
 			return err
 		}
 		now := s.now()
-		if err := tx.TouchClaim(id, actor.ID, now, now.Add(-activityGap)); err != nil {
+		if err := tx.TouchClaim(id, actor.ID, now, now.Add(-s.activityGap())); err != nil {
 			return err
 		}
 		kept, err := draftOf(ctx, tx.Queries, actor.ID, id)

@@ -52,6 +52,9 @@ type Config struct {
 	// EventAge is how long events can be read; 0: as long as they are stored.
 	EventAge time.Duration
 
+	// ClaimAge is after which time without activity a claim expires; 0: nobody says.
+	ClaimAge time.Duration
+
 	// OnDeliveries is called after a transaction that has put deliveries into the outbox; nil is allowed.
 	OnDeliveries func()
 
@@ -123,6 +126,7 @@ type Service struct {
 	testDelay     time.Duration
 	secretOverlap time.Duration
 	eventAge      time.Duration
+	claimAge      time.Duration
 	onDeliveries  func()
 	onPhotos      func(accountID string, names []string)
 	onMail        func()
@@ -156,6 +160,7 @@ func New(c Config) *Service {
 		store: c.Store, media: c.Media, secrets: c.Secrets, guard: c.Guard, clock: c.Now, wait: c.Wait,
 		log: c.Log, limits: c.Limits, mediaURLs: c.MediaURLs, publicURL: strings.TrimSuffix(c.PublicURL, "/"),
 		testDelay: c.TestEventDelay, secretOverlap: c.SecretOverlap, eventAge: c.EventAge,
+		claimAge:     c.ClaimAge,
 		onDeliveries: c.OnDeliveries, onPhotos: c.OnPhotos, onMail: c.OnMail, onChange: c.OnChange,
 		signers:  newSigners(c.Secrets),
 		keys:     ttlcache.New[access.SecretSum, *access.Key](cmp.Or(c.KeyLife, keyCacheLife), keyCacheSize),
