@@ -274,7 +274,12 @@ func keysRevoke(ctx context.Context, inv *invocation, app *server.App) error {
 func creditsGrantFlags(fs *flag.FlagSet, inv *invocation) {
 	ofAccount(fs, inv)
 	fs.StringVar(&inv.env, "env", "", "test or live")
-	fs.Int64Var(&inv.amount, "amount", 0, "`credits` to add; negative to subtract")
+	fs.Func("amount", "`credits` to add; negative to subtract", func(value string) (err error) {
+		if inv.amount, err = strconv.ParseInt(value, 0, 64); err != nil {
+			err = fmt.Errorf("%q is not a whole number from -%[2]d to %[2]d", value, int64(credit.MaxCredits))
+		}
+		return err
+	})
 	fs.StringVar(&inv.note, "note", "", "`reason`, stored in the ledger")
 	fs.StringVar(&inv.id, "id", "", "`UUID` of the ledger entry: repeated with it, a grant is made once")
 }
@@ -298,9 +303,10 @@ func creditsGrant(ctx context.Context, inv *invocation) error {
 		t := access.Tenant{AccountID: a.ID, Environment: env}
 		balance, err := app.Service.GrantCreditsOnce(ctx, access.Operator, t, id, inv.amount, inv.note)
 		switch code := fault.CodeOf(err); {
+		case code == credit.CodeNotEnough && inv.amount < 0:
+			return fmt.Errorf("--amount %d: the balance would become negative", inv.amount)
 		case code == credit.CodeNotEnough:
-			return fmt.Errorf("--amount %d: the balance would become negative, or larger than %d",
-				inv.amount, int64(credit.MaxCredits))
+			return fmt.Errorf("--amount %d: the balance would become larger than %d", inv.amount, int64(credit.MaxCredits))
 		case err != nil && (code == "" || code == fault.CodeUnavailable): // its commit may have succeeded
 			return fmt.Errorf("%w; it may have been done: repeat it with --id %s, which does it once", err, id)
 		case err != nil:

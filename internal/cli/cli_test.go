@@ -124,6 +124,13 @@ func TestUsage(t *testing.T) {
 			want: "--amount is required",
 		},
 		{
+			name: "LargeAmount", code: 2,
+			want: `--amount: "99999999999999999999" is not a whole number from -1000000000000 to 1000000000000`,
+			args: []string{
+				"credits", "grant", "--account", "a", "--env", "test", "--note", "n", "--amount", "99999999999999999999",
+			},
+		},
+		{
 			name: "WrongID", code: 2, want: "--id must be a UUID",
 			args: []string{"credits", "grant", "--account", "a", "--env", "test", "--amount", "1", "--note", "n", "--id", "x"},
 		},
@@ -357,7 +364,14 @@ func TestCommands(t *testing.T) {
 		if balance.Balance != 30 {
 			t.Errorf("the balance is %d", balance.Balance)
 		}
-		fail(t, "negative", "credits", "grant", "--account", "Acme", "--env", "live", "--amount", "-31", "--note", "too much")
+		for amount, want := range map[string]string{
+			"-31":            "--amount -31: the balance would become negative\n",
+			"999999999971":   "--amount 999999999971: the balance would become larger than 1000000000000\n",
+			"1000000000001":  "from -1000000000000 to 1000000000000, other than 0",
+			"-1000000000001": "from -1000000000000 to 1000000000000, other than 0",
+		} {
+			fail(t, want, "credits", "grant", "--account", "Acme", "--env", "live", "--amount", amount, "--note", "too much")
+		}
 	})
 	t.Run("CreditsGrantAgain", func(t *testing.T) {
 		var balance struct {

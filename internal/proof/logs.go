@@ -156,8 +156,21 @@ func (c *check) keptHeads(ctx context.Context, q store.Queries) error {
 		}
 		if hash != h.Hash {
 			log := &chain{check: c, accountID: h.AccountID}
-			log.problem(AuditKept, "", "entry %d of the log is not the one that was kept: the log was replaced or cut", h.Number)
+			log.problem(AuditKept, h.Chain, "entry %d of %s is not the one that was kept: the log was replaced or cut",
+				h.Number, logName(h.Chain))
 		}
 	}
 	return nil
+}
+
+// logName is what the log of a head is called.
+func logName(chain string) string {
+	switch chain {
+	case audit.OfAnAccount:
+		return "the audit log"
+	case audit.OfThePortal:
+		return "the log of the portal"
+	default:
+		return "the log of administration"
+	}
 }

@@ -537,9 +537,19 @@ func TestRewrittenHistory(t *testing.T) {
 		wantProblems(t, check(t, s), proof.AuditHash, proof.AuditHead, proof.StaffHash, proof.StaffHead)
 		rewrite(t, s, s.Store.Chain())
 		wantProblems(t, check(t, s))
+		heads[2].Hash = heads[0].Hash // the log of the portal was left as it is
 		r, err = proof.Check(t.Context(), o)
 		must.NoError(t, err)
 		wantProblems(t, r, proof.AuditKept)
+		if len(r.Problems) != len(heads) {
+			t.Fatalf("problems %+v", r.Problems)
+		}
+		for i, name := range []string{"the log of administration", "the audit log", "the log of the portal"} {
+			if p, h := r.Problems[i], heads[i]; p.ID != h.Chain || p.AccountID != h.AccountID ||
+				!strings.Contains(p.Message, fmt.Sprintf("entry %d of %s is not", h.Number, name)) {
+				t.Errorf("the problem does not name %s: %+v", name, p)
+			}
+		}
 	})
 }
 

@@ -52,7 +52,8 @@ func (s *Service) GrantCreditsOnce(
 	}
 	var p fault.Problems
 	if amount == 0 || amount > credit.MaxCredits || amount < -credit.MaxCredits {
-		p.Add("amount", "range", fmt.Sprintf("must be a whole number other than 0, at most %d", int64(credit.MaxCredits)))
+		p.Add("amount", "range",
+			fmt.Sprintf("must be a whole number from -%[1]d to %[1]d, other than 0", int64(credit.MaxCredits)))
 	}
 	access.CheckNameField(&p, "note", note)
 	if err := p.Err(); err != nil {
