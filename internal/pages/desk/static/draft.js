@@ -32,6 +32,7 @@ export class Draft {
     for (const event of ["online", "focus"]) addEventListener(event, () => this.again());
     document.addEventListener("visibilitychange", () => (document.hidden ? this.send() : this.again()));
     addEventListener("pagehide", () => this.leave());
+    addEventListener("pageshow", (event) => event.persisted && this.returned());
     addEventListener("beforeunload", (event) => {
       if (OPEN.has(this.state)) event.preventDefault();
     });
@@ -93,6 +94,12 @@ export class Draft {
   leave() {
     if (!this.sending) this.send();
     else if (this.state !== "lost" && this.state !== "newer" && this.read() !== this.sent) this.exchange();
+  }
+
+  // returned is to be called when a page that the browser had kept whole is shown again: another one may have gone on.
+  returned() {
+    if (OPEN.has(this.state)) this.confirm();
+    else location.reload(); // what was not stored is kept in this browser
   }
 
   // reveal brings the note that is shown into sight.
