@@ -33,7 +33,8 @@ func readDraft(form *ui.Form) *order.VerdictDraft {
 }
 
 // draftRefusal tells the page's script why a draft was not stored: "newer" when the version stored meanwhile is another
-// one, "lost" when the order is no longer theirs to judge, "other" when somebody else is signed in now.
+// one, "lost" when the order is no longer theirs to judge, "ended" when it is nobody's any more, "other" when somebody
+// else is signed in now.
 type draftRefusal struct {
 	Kind    string `json:"kind"`
 	Version any    `json:"version,omitempty"`
@@ -47,25 +48,24 @@ func (d *Desk) saveDraft(w http.ResponseWriter, r *http.Request, who *visitor, f
 		return refuseDraft(w, draftRefusal{Kind: "other", Message: d.Site.T(r, "desk.draft.other", "name", who.User.Name)})
 	}
 	version, err := d.Service.SaveVerdictDraft(r.Context(), actorOf(who), id, readDraft(form), readDraftVersion(form))
-	f, _ := errors.AsType[*fault.Error](err)
 	switch {
 	case err == nil:
 		w.Header().Set(draftVersionHeader, strconv.FormatInt(version, 10))
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	case errors.Is(err, order.DraftChanged):
+		f, _ := errors.AsType[*fault.Error](err)
 		return refuseDraft(w, draftRefusal{Kind: "newer", Version: f.Details["version"]})
-	case f != nil && f.Kind == fault.Conflict:
-		o, err := d.Service.OrderForReview(r.Context(), actorOf(who), id)
+	case conflicts(err):
+		v, err := d.orderPage(r, who, id)
 		if err != nil {
 			return err
 		}
-		message := d.lossOf(r, &o.History, who)
-		if message == "" {
-			c := conflict(f)
-			message = d.Site.T(r, c.Key, "name", c.Args["name"])
+		refusal := draftRefusal{Kind: "lost", Message: d.conflictText(r, v)}
+		if v.EndedAt != nil {
+			refusal.Kind = "ended"
 		}
-		return refuseDraft(w, draftRefusal{Kind: "lost", Message: message})
+		return refuseDraft(w, refusal)
 	}
 	return err
 }

@@ -472,8 +472,8 @@ func TestDraft_HandedOver(t *testing.T) {
 	if got := beside.Text(".lost-order"); !strings.Contains(got, "Aoi Mori reassigned this order to Ren Ito.") {
 		t.Errorf("the queue says %q", got)
 	}
-	b.Follow(`[data-draft-do="leave"]`)
-	if got := b.Text(".lost-order"); !strings.Contains(got, "Aoi Mori reassigned this order to Ren Ito.") {
+	beside.Open(uitest.Eval[string](b, `document.querySelector('[data-note="lost"] a').getAttribute("href")`))
+	if got := beside.Text(".lost-order"); !strings.Contains(got, "Aoi Mori reassigned this order to Ren Ito.") {
 		t.Errorf("the order then says %q", got)
 	}
 	beside.Open("/desk")

@@ -37,6 +37,10 @@ func (d *Desk) conflictText(r *http.Request, v *orderPage) string {
 	switch {
 	case v.Lost != "":
 		return v.Lost
+	case v.endedBy(v.Me):
+		return d.Site.T(r, "desk.conflict.finished")
+	case v.EndedAt != nil:
+		return d.Site.T(r, "desk.conflict.ended")
 	case v.Assignee != nil && v.Status == order.Processing && !v.Mine:
 		return d.Site.T(r, "desk.order.held_by", "name", v.Assignee.Name)
 	}

@@ -7,8 +7,9 @@ const RETRY = [2000, 4000, 8000, 15000, 30000];
 const KEPT = 7 * 24 * 3600 * 1000; // in this browser
 const KEEPALIVE = 60000; // bytes: browsers refuse to finish more than 64 KiB for a page that is gone
 const PREFIX = "assay.draft.";
-const OPEN = new Set(["unsaved", "signed-out", "other", "newer"]); // states in which leaving would lose something
-const AWAY = new Set(["signed-out", "other"]); // states that end when the reviewer signs in again
+const OPEN = new Set(["unsaved", "signed-out", "other", "newer", "lost", "ended"]); // the server may lack something
+const GONE = new Set(["lost", "ended"]); // the order is no longer theirs, for a while or for good
+const HELD = new Set(["newer", "ended"]); // nothing is sent
 
 export class Draft {
   // restored is called after fields were filled in from what this browser had kept.
@@ -27,14 +28,14 @@ export class Draft {
     this.saved = this.read(); // what the server has
     this.channel = new BroadcastChannel("assay-desk");
     this.channel.addEventListener("message", (event) => {
-      if (event.data === "signed-in" && AWAY.has(this.state)) this.send();
+      if (event.data === "signed-in" && OPEN.has(this.state)) this.send();
     });
     for (const event of ["online", "focus"]) addEventListener(event, () => this.again());
     document.addEventListener("visibilitychange", () => (document.hidden ? this.send() : this.again()));
     addEventListener("pagehide", () => this.leave());
     addEventListener("pageshow", (event) => event.persisted && this.returned());
     addEventListener("beforeunload", (event) => {
-      if (OPEN.has(this.state)) event.preventDefault();
+      if (OPEN.has(this.state) && !(GONE.has(this.state) && this.read() === this.saved)) event.preventDefault();
     });
     document.addEventListener("click", (event) => this.act(event));
     this.recover();
@@ -50,7 +51,7 @@ export class Draft {
 
   // changed is to be called after every change.
   changed() {
-    if (this.state === "lost") return;
+    if (this.state === "ended") return;
     this.recovered = false;
     // While something is open, what the server has is not known: the answer to the last save may have been lost.
     if (this.read() === this.saved && !this.sending && !OPEN.has(this.state)) {
@@ -71,7 +72,7 @@ export class Draft {
       await this.sending;
       return this.read() === this.saved ? this.state === "saved" : this.send();
     }
-    if (this.state === "lost" || this.state === "newer") return false;
+    if (HELD.has(this.state)) return false;
     if (this.read() === this.saved && !OPEN.has(this.state)) return true;
     return this.post();
   }
@@ -79,13 +80,13 @@ export class Draft {
   // confirm is send that asks the server in any case: whether one is signed in and has the order.
   async confirm() {
     if (this.sending) await this.sending;
-    return this.state === "lost" || this.state === "newer" ? false : this.post();
+    return HELD.has(this.state) ? false : this.post();
   }
 
   // settle is send for those who leave the page: it reports whether nothing is left to be stored, and leads to the note
   // that says why where something is.
   async settle() {
-    if (await this.send() || this.state === "lost") return true;
+    if (await this.send() || GONE.has(this.state)) return true;
     this.reveal();
     return false;
   }
@@ -93,7 +94,7 @@ export class Draft {
   // leave is send for a page that is gone in a moment: it does not wait for the save that is under way.
   leave() {
     if (!this.sending) this.send();
-    else if (this.state !== "lost" && this.state !== "newer" && this.read() !== this.sent) this.exchange();
+    else if (!HELD.has(this.state) && this.read() !== this.sent) this.exchange();
   }
 
   // returned is to be called when a page that the browser had kept whole is shown again: another one may have gone on.
@@ -133,6 +134,7 @@ export class Draft {
     }
     if (refusal) {
       this.newest = refusal.version;
+      if (refusal.kind === "ended") this.forget();
       this.show(refusal.kind, refusal.message);
     } else if (isSignedOut(response)) {
       this.show("signed-out");
@@ -145,7 +147,7 @@ export class Draft {
 
   // again tries at once what could not be stored.
   again() {
-    if (!document.hidden && (this.state === "unsaved" || AWAY.has(this.state))) this.send();
+    if (!document.hidden && OPEN.has(this.state)) this.send();
   }
 
   act(event) {
@@ -161,7 +163,6 @@ export class Draft {
       this.show("same");
       location.reload();
     }
-    if (what === "leave") this.forget();
   }
 
   // keep stores what is entered in this browser.
@@ -226,7 +227,7 @@ export class Draft {
       place.textContent = place.dataset[state.replace(/-(.)/g, (_, letter) => letter.toUpperCase())] ?? "";
     }
     const calm = this.recovered ? "restored" : null;
-    if (state !== "saving") this.note(OPEN.has(state) || state === "lost" ? state : calm, message);
+    if (state !== "saving") this.note(OPEN.has(state) ? state : calm, message);
   }
 
   // note shows one of the notes above the form.
