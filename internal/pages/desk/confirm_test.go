@@ -56,3 +56,28 @@ func TestConfirm_NoteIsKept(t *testing.T) {
 		}
 	})
 }
+
+// TestConfirm_Entered checks that the note written on the page of confirmation is not left without a question, and that
+// the way back to the page does not bring an older one over what the draft has.
+func TestConfirm_Entered(t *testing.T) {
+	w, id, b := newReview(t)
+	at := "/desk/orders/" + id
+	b.Press("a")
+	b.Follow("#verdict .primary")
+	if asks(b) {
+		t.Error("the page asks though nothing was entered")
+	}
+	b.Fill("#f-note", "The stamp is worn.")
+	if !asks(b) {
+		t.Error("a note is lost without a question")
+	}
+	b.Follow(`button[name="edit"]`)
+	b.Fill("#f-note", "The stamp is worn, not forged.")
+	b.AwaitTrue(draftIs + `"saved"`)
+	back(b, at+"/verdict")
+	if got := note(b); got != "The stamp is worn, not forged." || asks(b) {
+		t.Errorf("on the way back the note is %q", got)
+	}
+	w.AsStaff(t, w.Mika).Post(at+"/complete", "outcome", "authentic", "note", "Sure.").
+		Want(t, http.StatusUnprocessableEntity, `data-entered="before"`) // nothing but the page has it
+}
