@@ -98,6 +98,9 @@ func TestRequest_Entered(t *testing.T) {
 	if wide := uitest.Eval[int](b, `document.documentElement.scrollWidth - innerWidth`); wide > 0 {
 		t.Errorf("a long word makes the preview %d px too wide", wide)
 	}
+	if !asks(b) {
+		t.Error("the request of the preview is lost without a question")
+	}
 	b.Follow(`button[name="edit"]`)
 	if !asks(b) {
 		t.Error("what was entered before is lost without a question")
