@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -207,8 +208,19 @@ func TestViewer_Failing(t *testing.T) {
 	breaks("/screen")
 	b.Press(kb.Enter)
 	b.Await("#viewer")
-	shows("", "This image cannot be displayed.")
+	shows("", "This image could not be loaded.")
+	b.CheckAccessibility()
+	breaks("none")
+	b.Click("#viewer .again")
+	shows("screen", "")
+	b.AwaitGone("#viewer .again")
+	breaks("/screen")
+	b.Press("j")
+	shows("", "This image could not be loaded.")
 	b.Press("+++") // of what is not there
+	breaks("none")
+	b.AwaitTrue(`(dispatchEvent(new Event("online")), true)`) // by itself
+	shows("screen", "")
 	b.Press(kb.Escape)
 	b.AwaitGone("#viewer")
 
@@ -224,6 +236,59 @@ func TestViewer_Failing(t *testing.T) {
 	uitest.Eval[any](b, "void (skipped = 5000)")
 	b.Press("+")
 	shows("original", "")
+}
+
+// TestPhotos_Failing checks that photos which did not arrive have a way to try again in place of broken pictures, and
+// are asked for by themselves when the network is back.
+func TestPhotos_Failing(t *testing.T) {
+	requires.Engine(t, "a browser")
+	w := newWorld(t)
+	id := w.claimed(t, w.Mika)
+	var broken atomic.Bool
+	all := w.Server.Config.Handler
+	w.Server.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if broken.Load() && strings.HasSuffix(r.URL.Path, "/thumb") {
+			panic(http.ErrAbortHandler)
+		}
+		all.ServeHTTP(rw, r)
+	})
+	b := uitest.NewBrowser(t, w.Server.URL)
+	b.Allow("ERR_")
+	signIn(b, "mika@example.com")
+	const arrived = `[...document.querySelectorAll(".shot img")].every((img) => img.naturalWidth > 0)`
+	gone := func() {
+		t.Helper()
+		b.AwaitTrue(arrived)
+		b.AwaitTrue(`!document.querySelector(".shot.missing, .shot .again")`)
+	}
+	missing := func(page string) {
+		t.Helper()
+		b.AwaitTrue(`document.querySelectorAll(".shot.missing .again").length === 3`)
+		b.CheckAccessibility()
+		b.Screenshot("photos-failing-" + page)
+	}
+	broken.Store(true)
+	b.Open("/desk/orders/" + id)
+	missing("order")
+	b.Press("a")
+	b.AwaitTrue(draftIs + `"saved"`)
+	b.Follow("#verdict .primary")
+	missing("confirm")
+	b.Open("/desk/orders/" + id + "/request")
+	missing("request")
+	broken.Store(false)
+	b.AwaitTrue(`(dispatchEvent(new Event("online")), true)`)
+	gone()
+
+	other := w.claimed(t, w.Mika)
+	broken.Store(true)
+	b.Open("/desk/orders/" + other)
+	missing("other")
+	b.Click(".shot .again") // and still nothing comes
+	missing("other")
+	broken.Store(false)
+	b.Click(".shot .again")
+	gone()
 }
 
 // TestQueue_Keys goes along the queue by keyboard.

@@ -28,6 +28,7 @@ export class Pane {
     if (this.source?.screen === source.screen) return;
     const view = hold ? this.view() : null;
     this.source = source;
+    this.missing = false; // it did not arrive
     this.deep = false; // the original is there, or on its way
     this.failed = -PAUSE; // when it did not come
     this.natural = this.base = null; // until there is a picture
@@ -44,6 +45,7 @@ export class Pane {
     } catch {
       if (this.source !== source) return;
       this.source = null; // so that it is asked for again
+      this.missing = true;
       this.tell("failed");
       return;
     }

@@ -55,6 +55,7 @@ class Viewer {
     onMarks(() => this.current && this.marks());
     this.press("hold", this.held);
     dialog.addEventListener("keydown", (event) => this.onKey(event));
+    addEventListener("online", () => !this.part(".again").hidden && this.again());
     dialog.addEventListener("close", () => {
       if (this.back) this.current?.focus();
     });
@@ -89,6 +90,13 @@ class Viewer {
     if (this.comparing) this.fillCompare();
     if (this.informed) this.inform();
     this.marks();
+    this.status();
+  }
+
+  // again asks once more for what did not arrive.
+  again() {
+    this.show(this.current);
+    this.active.element.focus();
   }
 
   // preload fetches the neighbours, so that the next picture shows at once.
@@ -119,6 +127,7 @@ class Viewer {
 
   status() {
     const pane = this.active;
+    this.part(".again").hidden = !this.panes.some((p) => p.missing && !p.element.hidden);
     if (!pane.base) return;
     this.part("#viewer-scale").textContent = `${Math.round((pane.scale / pane.actual()) * 100)} %`;
     this.dialog.dataset.scale = pane.scale.toFixed(3);
@@ -258,6 +267,7 @@ class Viewer {
       case "hold": return this.hold();
       case "info": return this.info();
       case "help": return this.help.showModal();
+      case "again": return this.again();
       case "close": return this.dialog.close();
     }
   }
