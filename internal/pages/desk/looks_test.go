@@ -165,3 +165,20 @@ func TestFirstScreen(t *testing.T) {
 		}
 	}
 }
+
+// TestSidebar_SignOut checks that the narrow navigation beside an order does not break the word in the middle.
+func TestSidebar_SignOut(t *testing.T) {
+	_, id, b := newReview(t)
+	for _, lang := range []string{"en", "ja"} {
+		b.Open("/desk/orders/" + id + "?lang=" + lang)
+		b.Resize(1280)
+		if !uitest.Eval[bool](b, `(() => {
+			const text = document.createRange(), bar = document.querySelector(".sidebar").getBoundingClientRect();
+			text.selectNodeContents(document.querySelector(".who button"));
+			const lines = text.getClientRects();
+			return lines.length === 1 && lines[0].left >= bar.left && lines[0].right <= bar.right;
+		})()`) {
+			t.Errorf("%s: the word is broken or cut off", lang)
+		}
+	}
+}
