@@ -1,5 +1,7 @@
 package smalljpeg
 
+import mathbits "math/bits"
+
 // zigzag is the index of a coefficient in its block, by its index in the file.
 var zigzag = [64]int8{
 	0, 1, 8, 16, 9, 2, 3, 10, 17, 24, 32, 25, 18, 11, 4, 5,
@@ -44,10 +46,13 @@ func (d *decoder) scan(size int) (done bool, err error) {
 	if d.scans++; d.scans > maxScans {
 		return false, broken("too many scans")
 	}
-	whole := !d.progressive && len(p.components) == len(d.components)
-	if whole && d.scans > 1 {
-		return false, broken("a second picture")
+	for _, c := range p.components {
+		if c.read && !d.progressive {
+			return false, broken("a second picture")
+		}
+		c.read = true
 	}
+	whole := !d.progressive && len(p.components) == len(d.components)
 	if !whole && d.components[0].coefs == nil {
 		d.allocateCoefficients()
 	}
@@ -121,7 +126,8 @@ func (d *decoder) allocateCoefficients() {
 	}
 }
 
-// readUnits reads all units of a scan.
+// readUnits reads the units of a scan as far as there is data for them. Those that are cut off are left as they are, up
+// to the next restart marker: a file without data costs no more time than it is long.
 func (d *decoder) readUnits(p *params, whole bool) error {
 	across, down := d.unitsAcross, d.unitsDown
 	single := len(p.components) == 1
@@ -139,14 +145,19 @@ func (d *decoder) readUnits(p *params, whole bool) error {
 		for x := range across {
 			if d.interval > 0 {
 				if left == 0 {
-					d.nextRestart()
+					if !d.nextRestart() {
+						return nil
+					}
 					d.restart(p)
 					left = d.interval
 				}
 				left--
 			}
-			if d.bits.over() && !d.restartable() { // cut off: the rest is left as it is
-				break
+			if d.bits.over() {
+				if !d.restartable() {
+					return nil
+				}
+				continue
 			}
 			if err := d.readUnit(p, x, y, single, whole); err != nil {
 				return err
@@ -168,19 +179,22 @@ func (d *decoder) restart(p *params) {
 	}
 }
 
-// nextRestart skips to after the next restart marker. Any other marker is left unread and ends the scan.
-func (d *decoder) nextRestart() {
+// nextRestart skips to after the next restart marker. It reports false at any other, which is left unread and ends the
+// scan.
+func (d *decoder) nextRestart() bool {
 	mark := d.bits.marker
 	if mark == 0 {
 		mark, _ = d.nextMarker()
 	}
 	d.bits.reset()
-	if mark < markRST0 || mark > markRST7 {
-		if mark == 0 {
-			mark = markEOI
-		}
-		d.bits.marker = mark
+	if mark >= markRST0 && mark <= markRST7 {
+		return true
 	}
+	if mark == 0 {
+		mark = markEOI
+	}
+	d.bits.marker = mark
+	return false
 }
 
 func (d *decoder) readUnit(p *params, x, y int, single, whole bool) error {
@@ -297,7 +311,7 @@ func (d *decoder) firstAC(p *params, c *component, kept []int16, nonzero *uint64
 		d.eobRun--
 		return nil
 	}
-	for k := max(p.from, 1); k <= p.to; k++ {
+	for k := max(p.from, 1); k <= p.to && !d.bits.over(); k++ {
 		e := d.bits.symbol(c.acTable)
 		if e == 0 {
 			return broken("code")
@@ -328,7 +342,7 @@ func (d *decoder) firstAC(p *params, c *component, kept []int16, nonzero *uint64
 // refineAC adds one bit to the coefficients that are not zero, and reads new ones.
 func (d *decoder) refineAC(p *params, c *component, kept []int16, nonzero *uint64) error {
 	k := p.from
-	for d.eobRun == 0 && k <= p.to {
+	for d.eobRun == 0 && k <= p.to && !d.bits.over() {
 		e := d.bits.symbol(c.acTable)
 		if e == 0 || e.size() > 1 {
 			return broken("code")
@@ -369,13 +383,14 @@ func (d *decoder) refineAC(p *params, c *component, kept []int16, nonzero *uint6
 // refine skips a number of zeros, adds a bit to all coefficients between them, and returns the index of the zero after
 // them, or the one after the last coefficient.
 func (d *decoder) refine(p *params, c *component, kept []int16, nonzero uint64, k, zeros int) int {
-	for ; k <= p.to; k++ {
-		if nonzero>>k&1 == 0 {
-			if zeros == 0 {
-				break
-			}
-			zeros--
-			continue
+	for ; ; k++ {
+		gap := min(mathbits.TrailingZeros64(nonzero>>k), p.to+1-k)
+		if gap > zeros {
+			return k + zeros
+		}
+		zeros -= gap
+		if k += gap; k > p.to {
+			return k
 		}
 		if d.bits.take(1) == 0 {
 			continue
@@ -389,5 +404,4 @@ func (d *decoder) refine(p *params, c *component, kept []int16, nonzero uint64, 
 			kept[at] -= 1 << p.low
 		}
 	}
-	return k
 }

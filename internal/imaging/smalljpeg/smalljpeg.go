@@ -38,6 +38,7 @@ const (
 	maxComponents = 4
 	maxSampling   = 4
 	maxScans      = 64 // encoders write about ten, and every scan visits all blocks
+	maxTables     = 8 * maxScans
 	maxSegments   = 10_000
 )
 
@@ -50,6 +51,7 @@ type component struct {
 	keep    *[64]uint8
 	across  int // blocks in a row, those included that only fill up a unit
 	quant   *[64]int32
+	read    bool     // in a scan
 	coefs   []int16  // kept coefficients of each block; nil where blocks are converted as they are read
 	nonzero []uint64 // which coefficients of a block are not zero, kept or not
 	plane   []byte   // samples
@@ -80,6 +82,7 @@ type decoder struct {
 	n      int // pixels of a block of the finest component
 	block  block
 	scans  int
+	tables int // of codes
 	eobRun int
 }
 
@@ -220,6 +223,9 @@ func (d *decoder) readHuffman(b []byte) error {
 		h, used := newHuffman(b[1:])
 		if class > 1 || id > 3 || h == nil {
 			return broken("Huffman table")
+		}
+		if d.tables++; d.tables > maxTables {
+			return broken("too many Huffman tables")
 		}
 		if class == 0 {
 			d.dcTables[id] = h

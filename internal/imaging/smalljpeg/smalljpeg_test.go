@@ -221,6 +221,9 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	}
+	for _, file := range empties(1000) {
+		f.Add(file, byte(2))
+	}
 	f.Fuzz(func(t *testing.T, file []byte, scale byte) {
 		img, err := smalljpeg.Decode(bytes.NewReader(file), func(w, h int) (int, error) {
 			if w*h > 1<<20 {
