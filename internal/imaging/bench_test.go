@@ -69,7 +69,7 @@ func BenchmarkDerive(b *testing.B) {
 				decoded := processor(b)
 				runtime.GC()
 				resumed := processor(b)
-				if _, err := Derive(bytes.NewReader(c.file), c.format, Sizes); err != nil {
+				if _, err := Derive(b.Context(), bytes.NewReader(c.file), c.format, Sizes); err != nil {
 					b.Fatal(err)
 				}
 				cost := processor(b) - resumed

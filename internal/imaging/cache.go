@@ -25,6 +25,10 @@ const (
 	// image does not come on top of it.
 	freeAbove = 64 << 20
 
+	// mostHere is how long this process decodes a photo, several times what the largest ones take. What takes longer is
+	// given to a process that has limits. It holds for JPEG: the other decoders here do no more than there are pixels.
+	mostHere = 10 * time.Second
+
 	// undecodable is stored instead of an image where a photo cannot be decoded, so that it is not tried for every
 	// request. It is tried again after retryAfter: the cause may have been the machine.
 	undecodable = "undecodable\n"
@@ -46,6 +50,7 @@ type Cache struct {
 	owner   Owner
 	memory  *semaphore.Weighted
 	cores   *fairSemaphore
+	limit   time.Duration // mostHere, except in tests
 
 	mu      sync.Mutex
 	running map[string]*derivation // by the name of one of its images
@@ -69,8 +74,8 @@ type derivation struct {
 	err     error
 }
 
-// NewCache returns a cache over a media store. Photos that may take more memory than this process should use are given
-// to heavy; when that is nil they are decoded in this process, each alone.
+// NewCache returns a cache over a media store. Photos that may take more memory than this process should use, or take
+// longer than it should, are given to heavy; when that is nil the former are decoded in this process, each alone.
 //
 // Accounts take turns, so that no account's photos hold up another's. SetOwner tells the cache whose photos it has.
 func NewCache(store media.Store, staging *media.Staging, heavy Deriver) *Cache {
@@ -80,6 +85,7 @@ func NewCache(store media.Store, staging *media.Staging, heavy Deriver) *Cache {
 		media: store, staging: staging, heavy: heavy,
 		memory:  semaphore.NewWeighted(budget),
 		cores:   newFairSemaphore(places, places),
+		limit:   mostHere,
 		running: make(map[string]*derivation),
 	}
 	c.closing, c.close = context.WithCancel(context.Background())
@@ -90,12 +96,21 @@ func NewCache(store media.Store, staging *media.Staging, heavy Deriver) *Cache {
 // is decoded, never for images that are there. It is set before the cache is used.
 func (c *Cache) SetOwner(owner Owner) { c.owner = owner }
 
-// Close starts no more work and waits for what is being decoded. Images that are there can still be opened.
-func (c *Cache) Close() {
+// Close starts no more work, stops what can be stopped and waits for the rest until ctx ends. What is not stored by then
+// is lost, and made again when it is asked for. Images that are there can still be opened.
+func (c *Cache) Close(ctx context.Context) {
 	c.mu.Lock()
 	c.close()
 	c.mu.Unlock()
-	c.work.Wait()
+	done := make(chan struct{})
+	go func() {
+		c.work.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
 }
 
 // Open returns the derived image of a photo, which it makes when there is none or a broken one. The error is
@@ -307,7 +322,7 @@ func (c *Cache) decode(
 	return derived, err
 }
 
-// run runs the decoder when there is memory for it, in this process or another.
+// run runs the decoder, in this process or another.
 func (c *Cache) run(
 	ctx context.Context, file media.File, f photo.Format, sizes []Size,
 ) (_ map[Size][]byte, err error) {
@@ -319,9 +334,19 @@ func (c *Cache) run(
 	if err := rewind(file); err != nil {
 		return nil, err
 	}
-	if need > budget && c.heavy != nil {
-		return c.heavy(ctx, file, f, sizes)
+	if need <= budget || c.heavy == nil {
+		derived, err := c.runHere(ctx, file, need, f, sizes)
+		if c.heavy == nil || !errors.Is(err, context.DeadlineExceeded) {
+			return derived, err
+		}
 	}
+	return c.heavy(ctx, file, f, sizes)
+}
+
+// runHere runs the decoder in this process, when there are a core and memory for it, as long as it may take here.
+func (c *Cache) runHere(
+	ctx context.Context, file media.File, need int64, f photo.Format, sizes []Size,
+) (map[Size][]byte, error) {
 	release, err := c.cores.acquire(ctx, accountOf(ctx))
 	if err != nil {
 		return nil, err
@@ -335,7 +360,9 @@ func (c *Cache) run(
 	if need > freeAbove {
 		defer debug.FreeOSMemory()
 	}
-	return Derive(file, f, sizes)
+	ctx, cancel := context.WithTimeout(ctx, c.limit)
+	defer cancel()
+	return Derive(ctx, file, f, sizes)
 }
 
 // save stores an image atomically.

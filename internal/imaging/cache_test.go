@@ -375,7 +375,7 @@ func TestCache_CloseWhileReading(t *testing.T) {
 	asked := make(chan error)
 	go func() { asked <- cache.Make(t.Context(), name) }()
 	<-store.wait
-	cache.Close()
+	cache.Close(t.Context())
 	if err := <-asked; fault.CodeOf(err) != fault.CodeUnavailable {
 		t.Errorf("Make = %v", err)
 	}
@@ -398,8 +398,8 @@ func (s *slow) Open(ctx context.Context, name string) (media.File, error) {
 	return s.Store.Open(ctx, name)
 }
 
-// TestCache_Close checks that Close waits for images that are being made, also when nobody else does, and that none are
-// begun after it.
+// TestCache_Close checks that Close waits for images that are being made, also when nobody else does, but not for ever,
+// and that none are begun after it.
 func TestCache_Close(t *testing.T) {
 	g := open(t)
 	store := &slow{g.store, make(chan struct{}), make(chan struct{})}
@@ -414,12 +414,15 @@ func TestCache_Close(t *testing.T) {
 		t.Errorf("Make = %v", err)
 	}
 	closed := make(chan struct{})
-	go func() { cache.Close(); close(closed) }()
+	go func() { cache.Close(t.Context()); close(closed) }()
 	select {
 	case <-closed:
 		t.Error("Close does not wait")
 	case <-time.After(50 * time.Millisecond):
 	}
+	late, giveUp := context.WithCancel(t.Context())
+	giveUp()
+	cache.Close(late) // returns, although the work goes on
 	close(store.goOn)
 	<-closed
 	other := g.put(t, photo.JPEG, jpegOf(t, scene(20, 10)))
@@ -463,7 +466,7 @@ func TestCache_Busy(t *testing.T) {
 		t.Error("a photo of another account is not begun")
 	}
 	close(store.goOn)
-	cache.Close()
+	cache.Close(t.Context())
 }
 
 // TestCache_ViewersFirst checks that images which nobody has asked for are not begun while somebody waits for others.
@@ -537,5 +540,36 @@ func TestCache_Heavy(t *testing.T) {
 		if err == nil {
 			_ = f.Close()
 		}
+	}
+}
+
+// TestCache_TooLong checks that a photo that is not decoded in time is given to the other process, and is undecodable
+// where there is none. A file without a picture is not given to it.
+func TestCache_TooLong(t *testing.T) {
+	g := open(t)
+	type images = map[imaging.Size][]byte
+	heavy := 0
+	decode := func(context.Context, io.ReadSeeker, photo.Format, []imaging.Size) (images, error) {
+		heavy++
+		return images{imaging.Thumb: []byte("\xff\xd8\xff\xd9")}, nil
+	}
+	file := jpegOf(t, scene(200, 100))
+	cache, alone := imaging.NewCache(g.store, g.staging, decode), imaging.NewCache(g.store, g.staging, nil)
+	if got := look(t, cache, g.put(t, photo.JPEG, file), imaging.Thumb); got != image.Pt(200, 100) || heavy != 0 {
+		t.Fatalf("an image of %v, given to the other process %d times", got, heavy)
+	}
+	for _, c := range []*imaging.Cache{cache, alone} {
+		c.Limit(time.Nanosecond)
+	}
+	f, err := cache.Open(t.Context(), g.put(t, photo.JPEG, file), imaging.Thumb)
+	if must.ReadAll(t, f, err); heavy != 1 {
+		t.Errorf("given to the other process %d times", heavy)
+	}
+	_, err = cache.Open(t.Context(), g.put(t, photo.JPEG, file[:100]), imaging.Thumb)
+	if !errors.Is(err, imaging.ErrUndecodable) || heavy != 1 {
+		t.Errorf("a broken file is given to the other process %d times: %v", heavy, err)
+	}
+	if _, err := alone.Open(t.Context(), g.put(t, photo.JPEG, file), imaging.Thumb); !errors.Is(err, imaging.ErrUndecodable) {
+		t.Errorf("%v", err)
 	}
 }

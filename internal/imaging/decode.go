@@ -2,6 +2,7 @@ package imaging
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"image"
@@ -17,8 +18,8 @@ import (
 )
 
 // decode returns a photo, or a smaller one whose longest edge is still at least edge. Its orientation is what the file
-// does not have in its EXIF data. All its errors are ErrUndecodable.
-func decode(r io.ReadSeeker, f photo.Format, edge int) (p *pixels, err error) {
+// does not have in its EXIF data. All its errors are ErrUndecodable. A JPEG is decoded no further when ctx ends.
+func decode(ctx context.Context, r io.ReadSeeker, f photo.Format, edge int) (p *pixels, err error) {
 	defer func() {
 		if err != nil {
 			p, err = nil, fmt.Errorf("%w: %w", ErrUndecodable, err)
@@ -33,7 +34,7 @@ func decode(r io.ReadSeeker, f photo.Format, edge int) (p *pixels, err error) {
 		return nil, err
 	}
 	if f == photo.JPEG {
-		return decodeJPEG(r, edge)
+		return decodeJPEG(ctx, r, edge)
 	}
 	img, err := decodeWhole(r, f)
 	if err != nil {
@@ -55,10 +56,10 @@ func checkSize(size image.Point) error {
 	return nil
 }
 
-func decodeJPEG(r io.Reader, edge int) (*pixels, error) {
+func decodeJPEG(ctx context.Context, r io.Reader, edge int) (*pixels, error) {
 	p := &pixels{orientation: 1}
 	var err error
-	p.Image, err = smalljpeg.Decode(r, func(w, h int) (int, error) {
+	p.Image, err = smalljpeg.Decode(ctx, r, func(w, h int) (int, error) {
 		p.size, p.scale = image.Pt(w, h), jpegScale(w, h, edge)
 		return p.scale, checkSize(p.size)
 	})

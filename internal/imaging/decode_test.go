@@ -22,7 +22,7 @@ import (
 // decoded returns a photo in full size, upright and on white.
 func decoded(t *testing.T, file []byte, f photo.Format) (*image.RGBA, error) {
 	t.Helper()
-	p, err := decode(bytes.NewReader(file), f, photo.MaxSide)
+	p, err := decode(t.Context(), bytes.NewReader(file), f, photo.MaxSide)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@
 package imaging
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -53,15 +54,17 @@ func HasFull(f photo.Format) bool { return f == photo.HEIC || f == photo.HEIF ||
 var ErrUndecodable = errors.New("imaging: the photo cannot be decoded")
 
 // Derive decodes a photo once and returns a JPEG of each of the sizes: upright, in the photo's own colors, and without
-// the rest of its metadata. The sizes are those that are made together, from the smallest to the largest.
-func Derive(r io.ReadSeeker, f photo.Format, sizes []Size) (_ map[Size][]byte, err error) {
+// the rest of its metadata. The sizes are those that are made together, from the smallest to the largest. It is a Deriver.
+func Derive(
+	ctx context.Context, r io.ReadSeeker, f photo.Format, sizes []Size,
+) (_ map[Size][]byte, err error) {
 	defer undecodableOnPanic(&err)
 	m, err := readMetadata(r, f)
 	if err != nil {
 		return nil, err
 	}
 	largest := sizes[len(sizes)-1]
-	p, err := decode(r, f, largest.Edge())
+	p, err := decode(ctx, r, f, largest.Edge())
 	if err != nil {
 		return nil, err
 	}

@@ -82,7 +82,7 @@ func withSegment(file []byte, marker byte, content []byte) []byte {
 
 func derive(t *testing.T, file []byte, f photo.Format) map[imaging.Size]image.Image {
 	t.Helper()
-	derived, err := imaging.Derive(bytes.NewReader(file), f, imaging.Sizes)
+	derived, err := imaging.Derive(t.Context(), bytes.NewReader(file), f, imaging.Sizes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func TestMetadata(t *testing.T) {
 	file = withSegment(file, 0xe2, append([]byte("ICC_PROFILE\x00\x01\x01"), profile...))
 	file = withSegment(file, 0xfe, []byte(secret))
 
-	derived, err := imaging.Derive(bytes.NewReader(file), photo.JPEG, imaging.Sizes)
+	derived, err := imaging.Derive(t.Context(), bytes.NewReader(file), photo.JPEG, imaging.Sizes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +230,7 @@ func TestMetadata(t *testing.T) {
 	}
 	copy(profile[16:], "CMYK")
 	file = withSegment(jpegOf(t, scene(40, 20)), 0xe2, append([]byte("ICC_PROFILE\x00\x01\x01"), profile...))
-	derived, err = imaging.Derive(bytes.NewReader(file), photo.JPEG, imaging.Sizes)
+	derived, err = imaging.Derive(t.Context(), bytes.NewReader(file), photo.JPEG, imaging.Sizes)
 	if err != nil || bytes.Contains(derived[imaging.Thumb], []byte("CMYK")) {
 		t.Errorf("a profile of other colors is kept: %v", err)
 	}
@@ -245,7 +245,7 @@ func TestMetadata_EndlessProfile(t *testing.T) {
 	}
 	done := make(chan error)
 	go func() {
-		_, err := imaging.Derive(bytes.NewReader(file), photo.JPEG, imaging.Sizes)
+		_, err := imaging.Derive(t.Context(), bytes.NewReader(file), photo.JPEG, imaging.Sizes)
 		done <- err
 	}()
 	select {
@@ -268,7 +268,7 @@ func TestUndecodable(t *testing.T) {
 		"heic": {good, photo.HEIC}, "avif": {good, photo.AVIF}, "heif": {good, photo.HEIF},
 		"webp": {[]byte("RIFF\x04\x00\x00\x00WEBPVP8 "), photo.WebP}, "huge": {pngHeader(9000, 9000), photo.PNG},
 	} {
-		_, err := imaging.Derive(bytes.NewReader(c.file), c.format, imaging.Sizes)
+		_, err := imaging.Derive(t.Context(), bytes.NewReader(c.file), c.format, imaging.Sizes)
 		if !errors.Is(err, imaging.ErrUndecodable) {
 			t.Errorf("%s: %v", name, err)
 		}

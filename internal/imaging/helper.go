@@ -287,9 +287,7 @@ const (
 )
 
 // deriveInHelper is Derive, except in tests.
-var deriveInHelper = func(r io.ReadSeeker, f photo.Format, sizes []Size) (map[Size][]byte, error) {
-	return Derive(r, f, sizes)
-}
+var deriveInHelper Deriver = Derive
 
 // ServeHelper is the other side of a Helper: it answers requests until the input ends. It puts the process that calls
 // it into a sandbox, from which nothing but in and out can be reached, and limits what it may use.
@@ -322,7 +320,8 @@ func ServeHelper(in io.Reader, out io.Writer, memory uint64) error {
 		}
 		var a helperAnswer
 		var err error
-		if a.Images, err = deriveInHelper(bytes.NewReader(file.Bytes()), q.Format, q.Sizes); err != nil {
+		a.Images, err = deriveInHelper(context.Background(), bytes.NewReader(file.Bytes()), q.Format, q.Sizes)
+		if err != nil {
 			a.Problem = err.Error()
 		}
 		if err := answers.Encode(a); err != nil {

@@ -27,14 +27,16 @@ const hangs, talks = "hangs", "talks"
 
 // TestMain lets this program be the process of a helper.
 func TestMain(m *testing.M) {
-	deriveInHelper = func(r io.ReadSeeker, f photo.Format, sizes []Size) (map[Size][]byte, error) {
+	deriveInHelper = func(
+		ctx context.Context, r io.ReadSeeker, f photo.Format, sizes []Size,
+	) (map[Size][]byte, error) {
 		switch b, _ := io.ReadAll(r); string(b) {
 		case hangs:
 			time.Sleep(time.Hour) // ends with the process
 		case talks:
 			return map[Size][]byte{Thumb: make([]byte, (len(sizes)+1)*maxDerived)}, nil
 		}
-		return Derive(r, f, sizes)
+		return Derive(ctx, r, f, sizes)
 	}
 	if memory, ok := strings.CutPrefix(os.Args[len(os.Args)-1], serveArgument); ok {
 		limit, err := strconv.ParseUint(memory, 10, 64)
@@ -62,7 +64,7 @@ func (h *Helper) try(ctx context.Context, file []byte, f photo.Format) (map[Size
 
 func TestHelper(t *testing.T) {
 	file := pictures.Sample(t, "github.com/gen2brain/heic", "test8.heic")
-	want, err := Derive(bytes.NewReader(file), photo.HEIC, Sizes)
+	want, err := Derive(t.Context(), bytes.NewReader(file), photo.HEIC, Sizes)
 	if err != nil {
 		t.Fatal(err)
 	}

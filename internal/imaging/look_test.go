@@ -212,12 +212,12 @@ func (f *floats) encodedAs(t *testing.T, size Size) *floats {
 // similar the library's encoder leaves the reference.
 func checkLook(t *testing.T, name string, file []byte, f photo.Format, whole image.Image, orientation int) {
 	t.Helper()
-	derived, err := Derive(bytes.NewReader(file), f, Sizes)
+	derived, err := Derive(t.Context(), bytes.NewReader(file), f, Sizes)
 	if err != nil {
 		t.Errorf("%s: %v", name, err)
 		return
 	}
-	p, err := decode(bytes.NewReader(file), f, Screen.Edge())
+	p, err := decode(t.Context(), bytes.NewReader(file), f, Screen.Edge())
 	if err != nil {
 		t.Fatal(err)
 	}

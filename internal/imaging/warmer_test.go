@@ -65,7 +65,7 @@ func TestWarmer_Fair(t *testing.T) {
 	cores := runtime.GOMAXPROCS(0)
 	store := &held{Store: g.store, names: make(map[string]bool), opened: make(chan string, 100)}
 	cache := imaging.NewCache(store, g.staging, nil)
-	defer cache.Close()
+	defer cache.Close(t.Context())
 	w := imaging.NewWarmer(cache, slog.New(slog.DiscardHandler))
 	var large []string
 	for range cores + 3 {

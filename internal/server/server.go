@@ -355,7 +355,8 @@ func (s *Server) leave(ctx context.Context, failed <-chan struct{}) {
 	}
 }
 
-// shutdown lets running requests end and closes what still runs when the time is up.
+// shutdown lets running requests end, then the images that they do not wait for anymore, and closes what still runs when
+// the time is up.
 func (s *Server) shutdown(ctx context.Context) {
 	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.app.Settings.shutdownTimeLimit)
 	defer cancel()
@@ -374,6 +375,12 @@ func (s *Server) shutdown(ctx context.Context) {
 	if err := all.Wait(); err != nil {
 		s.app.Log.WarnContext(ctx, "requests were cut off", "error", err)
 	}
+	if s.decoder != nil {
+		s.decoder.Close()
+	}
+	if s.images != nil {
+		s.images.Close(limit)
+	}
 }
 
 func (s *Server) close() error {
@@ -387,9 +394,6 @@ func (s *Server) close() error {
 		s.decoder.Close()
 	}
 	s.stopTracing()
-	if s.images != nil {
-		s.images.Close()
-	}
 	if s.redis != nil {
 		err = errors.Join(err, s.redis.Close())
 		s.redis = nil

@@ -81,7 +81,7 @@ func images(ctx context.Context, s *suite) error {
 			return err
 		}
 		a := processorSide(name, func() error {
-			_, err := imaging.Derive(bytes.NewReader(file), kind.format, imaging.Sizes)
+			_, err := imaging.Derive(ctx, bytes.NewReader(file), kind.format, imaging.Sizes)
 			return err
 		})
 		b := processorSide("one full decoding by the library, CPU", func() error {

@@ -70,7 +70,7 @@ func TestDecode_NoData(t *testing.T) {
 	}
 	took := func(file []byte) time.Duration {
 		began := time.Now()
-		_, err := smalljpeg.Decode(bytes.NewReader(file), by(2))
+		_, err := smalljpeg.Decode(t.Context(), bytes.NewReader(file), by(2))
 		if err != nil && !errors.Is(err, smalljpeg.ErrFormat) {
 			t.Error(err)
 		}

@@ -142,6 +142,9 @@ func (d *decoder) readUnits(p *params, whole bool) error {
 	d.restart(p)
 	left := d.interval
 	for y := range down {
+		if err := d.stopped(); err != nil {
+			return err
+		}
 		for x := range across {
 			if d.interval > 0 {
 				if left == 0 {

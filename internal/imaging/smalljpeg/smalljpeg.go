@@ -7,6 +7,7 @@
 package smalljpeg
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"image"
@@ -63,6 +64,7 @@ type component struct {
 
 type decoder struct {
 	in          *input
+	stopped     func() error // the reason to stop, nil: none
 	bits        bits
 	scale       Scale
 	width       int
@@ -88,9 +90,10 @@ type decoder struct {
 
 // Decode decodes an image, a truncated one as far as it goes, to height/scale rows of width/scale pixels, both rounded
 // up. It returns a Gray, a YCbCr whose color is at most half as fine as its brightness, or, where the file has other
-// components, an RGBA. The error is ErrFormat, that of scale, or that of the reader.
-func Decode(r io.Reader, scale Scale) (image.Image, error) {
-	d := &decoder{in: &input{r: r}, scale: scale, adobe: -1}
+// components, an RGBA. It stops when ctx ends, at the next row of units. The error is ErrFormat, that of scale, of the
+// reader or of ctx.
+func Decode(ctx context.Context, r io.Reader, scale Scale) (image.Image, error) {
+	d := &decoder{in: &input{r: r}, stopped: ctx.Err, scale: scale, adobe: -1}
 	d.bits.in = d.in
 	err := d.decode()
 	if failure := d.in.failure; failure != nil {

@@ -2,6 +2,7 @@ package smalljpeg_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"image"
@@ -43,7 +44,7 @@ func by(scale int) smalljpeg.Scale { return func(int, int) (int, error) { return
 
 // decode returns the picture at its size.
 func decode(file []byte) (*image.RGBA, error) {
-	img, err := smalljpeg.Decode(bytes.NewReader(file), by(1))
+	img, err := smalljpeg.Decode(context.Background(), bytes.NewReader(file), by(1))
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +99,7 @@ func TestDecode(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		for scale, limit := range map[int]float64{1: 0.8, 2: 4, 4: 4, 8: 4} {
-			got, err := smalljpeg.Decode(bytes.NewReader(file), by(scale))
+			got, err := smalljpeg.Decode(t.Context(), bytes.NewReader(file), by(scale))
 			if err != nil {
 				t.Errorf("%s 1/%d: %v", name, scale, err)
 				continue
@@ -158,18 +159,33 @@ func checkPlanes(t *testing.T, name string, img, full image.Image, scale int, li
 
 func TestDecode_SlowReader(t *testing.T) {
 	file := samples(t)["video-001"]
-	slow, err := smalljpeg.Decode(iotest.OneByteReader(bytes.NewReader(file)), by(2))
-	fast, fastErr := smalljpeg.Decode(bytes.NewReader(file), by(2))
+	slow, err := smalljpeg.Decode(t.Context(), iotest.OneByteReader(bytes.NewReader(file)), by(2))
+	fast, fastErr := smalljpeg.Decode(t.Context(), bytes.NewReader(file), by(2))
 	if err != nil || fastErr != nil || !reflect.DeepEqual(slow, fast) {
 		t.Errorf("read byte by byte it is another picture: %v, %v", err, fastErr)
 	}
 	failure := errors.New("the disk is gone")
-	_, err = smalljpeg.Decode(iotest.TimeoutReader(bytes.NewReader(file[:len(file)/2])), by(8))
+	_, err = smalljpeg.Decode(t.Context(), iotest.TimeoutReader(bytes.NewReader(file[:len(file)/2])), by(8))
 	if err != nil && !errors.Is(err, iotest.ErrTimeout) {
 		t.Error(err)
 	}
-	if _, err := smalljpeg.Decode(iotest.ErrReader(failure), by(8)); !errors.Is(err, failure) {
+	if _, err := smalljpeg.Decode(t.Context(), iotest.ErrReader(failure), by(8)); !errors.Is(err, failure) {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestDecode_Stopped checks that decoding stops when nobody wants the picture anymore, also where all of it was read.
+func TestDecode_Stopped(t *testing.T) {
+	for name, file := range samples(t) {
+		ctx, stop := context.WithCancel(t.Context())
+		file := iotest.DataErrReader(bytes.NewReader(file))
+		_, err := smalljpeg.Decode(ctx, file, func(int, int) (int, error) {
+			stop()
+			return 1, nil
+		})
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
@@ -177,7 +193,7 @@ func TestDecode_Refused(t *testing.T) {
 	file := samples(t)["video-001"]
 	refusal := errors.New("too large")
 	refuse := func(int, int) (int, error) { return 0, refusal }
-	if _, err := smalljpeg.Decode(bytes.NewReader(file), refuse); !errors.Is(err, refusal) {
+	if _, err := smalljpeg.Decode(t.Context(), bytes.NewReader(file), refuse); !errors.Is(err, refusal) {
 		t.Error(err)
 	}
 	for _, n := range []int{0, 1, 2, 20, 200, bytes.Index(file, []byte{0xff, 0xda}) + 10} { // as far as the headers go
@@ -225,7 +241,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add(file, byte(2))
 	}
 	f.Fuzz(func(t *testing.T, file []byte, scale byte) {
-		img, err := smalljpeg.Decode(bytes.NewReader(file), func(w, h int) (int, error) {
+		img, err := smalljpeg.Decode(t.Context(), bytes.NewReader(file), func(w, h int) (int, error) {
 			if w*h > 1<<20 {
 				return 0, errors.New("too large")
 			}
@@ -249,7 +265,7 @@ func BenchmarkDecode(b *testing.B) {
 	for _, scale := range []int{1, 2, 4} {
 		b.Run(map[int]string{1: "whole", 2: "half", 4: "quarter"}[scale], func(b *testing.B) {
 			for b.Loop() {
-				if _, err := smalljpeg.Decode(bytes.NewReader(file.Bytes()), by(scale)); err != nil {
+				if _, err := smalljpeg.Decode(b.Context(), bytes.NewReader(file.Bytes()), by(scale)); err != nil {
 					b.Fatal(err)
 				}
 			}
