@@ -77,14 +77,15 @@ type derivation struct {
 // NewCache returns a cache over a media store. Photos that may take more memory than this process should use, or take
 // longer than it should, are given to heavy; when that is nil the former are decoded in this process, each alone.
 //
-// Accounts take turns, so that no account's photos hold up another's. SetOwner tells the cache whose photos it has.
+// Accounts take turns, and one alone has every core but not every place, so that no account's photos hold up another's.
+// SetOwner tells the cache whose photos it has.
 func NewCache(store media.Store, staging *media.Staging, heavy Deriver) *Cache {
 	ahead, _ := warmers()
 	places := ahead + 1 // one for who looks at a photo
 	c := &Cache{
 		media: store, staging: staging, heavy: heavy,
 		memory:  semaphore.NewWeighted(budget),
-		cores:   newFairSemaphore(places, places),
+		cores:   newFairSemaphore(places, places-1),
 		limit:   mostHere,
 		running: make(map[string]*derivation),
 	}

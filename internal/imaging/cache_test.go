@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -466,6 +467,37 @@ func TestCache_Busy(t *testing.T) {
 		t.Error("a photo of another account is not begun")
 	}
 	close(store.goOn)
+	cache.Close(t.Context())
+}
+
+// TestCache_Fair checks that an account whose viewers wait for more photos than are decoded at a time, which take for
+// ever, leaves a place to others.
+func TestCache_Fair(t *testing.T) {
+	g := open(t)
+	places := runtime.GOMAXPROCS(0) + 2
+	store := &failing{Store: g.store, after: 512 << 10, wait: make(chan struct{}, places)}
+	cache := imaging.NewCache(store, g.staging, nil)
+	small := pngOf(t, scene(20, 10))
+	large := pictures.PadPNG(small, 1<<20, "") // its header can be read
+	heavy, leave := context.WithCancel(imaging.OfAccount(t.Context(), "heavy"))
+	var viewers sync.WaitGroup
+	for range places {
+		viewers.Go(func() { _, _ = cache.Open(heavy, g.put(t, photo.PNG, large), imaging.Thumb) })
+	}
+	must.Eventually(t, time.Minute, "its photos have all places they get", func() bool {
+		return cache.Decoding("heavy") == places
+	})
+	light, giveUp := context.WithTimeout(imaging.OfAccount(t.Context(), "light"), time.Minute)
+	defer giveUp()
+	f, err := cache.Open(light, g.put(t, photo.PNG, small), imaging.Thumb)
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		t.Errorf("a photo of another account: %v", err)
+	}
+	leave()
+	viewers.Wait()
 	cache.Close(t.Context())
 }
 
