@@ -48,6 +48,7 @@ type Helper struct {
 
 	mu       sync.Mutex
 	children []*child // that run and have nothing to do
+	working  int      // the others: they start, or have a photo
 	busy     sync.WaitGroup
 }
 
@@ -116,6 +117,7 @@ func (h *Helper) Derive(
 	c.worked += time.Since(began)
 	if !timeout.Stop() || err != nil && !errors.Is(err, ErrUndecodable) {
 		c.end()
+		h.ended()
 		if h.closing.Err() != nil {
 			return nil, errClosed
 		}
@@ -152,6 +154,7 @@ func (h *Helper) childFor(account string) (*child, error) {
 		return nil, errClosed
 	}
 	h.busy.Add(1)
+	h.working++
 	for i, c := range h.children {
 		if c.account == account && c.idle.Stop() {
 			h.children = slices.Delete(h.children, i, i+1)
@@ -159,7 +162,7 @@ func (h *Helper) childFor(account string) (*child, error) {
 			return c, nil
 		}
 	}
-	if len(h.children) >= helperPlaces { // another account's makes room
+	if len(h.children) > 0 && len(h.children)+h.working > helperPlaces { // another account's makes room
 		c := h.children[0]
 		h.children = slices.Delete(h.children, 0, 1)
 		c.idle.Stop()
@@ -168,6 +171,7 @@ func (h *Helper) childFor(account string) (*child, error) {
 	h.mu.Unlock()
 	c, err := h.start()
 	if err != nil {
+		h.ended()
 		h.busy.Done()
 		return nil, err
 	}
@@ -175,10 +179,18 @@ func (h *Helper) childFor(account string) (*child, error) {
 	return c, nil
 }
 
+// ended is called when a process that was working has ended.
+func (h *Helper) ended() {
+	h.mu.Lock()
+	h.working--
+	h.mu.Unlock()
+}
+
 // keep keeps a process for the next photo, unless it has used much of what it may use in all.
 func (h *Helper) keep(c *child) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.working--
 	if h.closing.Err() != nil || c.worked > helperCPU/2 {
 		c.end()
 		return

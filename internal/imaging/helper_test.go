@@ -175,6 +175,35 @@ func TestHelper_FairTurns(t *testing.T) {
 	heavy.Wait()
 }
 
+// TestHelper_Processes checks that those which work and those which have nothing to do are no more than there may be.
+func TestHelper_Processes(t *testing.T) {
+	file := pictures.Sample(t, "github.com/gen2brain/heic", "test8.heic")
+	h := newHelper(t, HelperMemory)
+	for _, account := range []string{"a", "b"} {
+		if _, err := h.try(OfAccount(t.Context(), account), file, photo.HEIC); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var others sync.WaitGroup
+	for i, account := range []string{"c", "d"} {
+		others.Go(func() {
+			if _, err := h.try(OfAccount(t.Context(), account), []byte(hangs), photo.HEIC); err == nil {
+				t.Error("an image of nothing")
+			}
+		})
+		must.Eventually(t, time.Minute, "the process of another account has made room", func() bool {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			return len(h.children) == helperPlaces-1-i
+		})
+	}
+	h.Close()
+	others.Wait()
+	if h.working != 0 {
+		t.Errorf("%d processes are counted when none is left", h.working)
+	}
+}
+
 // TestHelper_TimeLimit checks that a photo has time in proportion to its size, and costs its process after that.
 func TestHelper_TimeLimit(t *testing.T) {
 	small := timeFor(bytes.NewReader(nil), 1000)
