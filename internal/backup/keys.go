@@ -9,8 +9,8 @@ import (
 	"github.com/assayhq/assay/internal/store/dump"
 )
 
-// CheckKeys is called with the folder of the secrets of a backup, and with the sealed keys of its database by their ids.
-// nil: they are not checked.
+// CheckKeys is called with the folder of the secrets of a backup, and with the sealed keys of its database by their
+// ids. nil: they are not checked.
 type CheckKeys func(secrets string, sealed map[string]string) error
 
 // of calls check for a backup whose database has sealed keys.

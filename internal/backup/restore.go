@@ -103,8 +103,8 @@ func (m *manifest) checkBegun(begun string) error {
 		"or empty the place (its data folder, database and photos) for this one", words)
 }
 
-// Restore restores a backup into an empty installation. Before it writes anything it verifies the hash of every
-// file, the keys, and that the target is empty. The database is written last, in one transaction: an interrupted restore can
+// Restore restores a backup into an empty installation. Before it writes anything it verifies the hash of every file,
+// the keys, and that the target is empty. The database is written last, in one transaction: an interrupted restore can
 // be repeated, because identical photos and secrets are kept.
 func Restore(ctx context.Context, o RestoreOptions) (_ *Summary, err error) {
 	from, err := openSource(ctx, &o)

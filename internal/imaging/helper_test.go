@@ -184,6 +184,9 @@ func TestHelper_Processes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for _, c := range h.children {
+		c.idle.Stop() // they do not end by themselves
+	}
 	var others sync.WaitGroup
 	for i, account := range []string{"c", "d"} {
 		others.Go(func() {

@@ -27,7 +27,8 @@ func withCause(_ []string, a slog.Attr) slog.Attr {
 	if cause == "" {
 		return a
 	}
-	return slog.Group("", slog.String(a.Key, err.Error()), slog.String("cause", cause)) // without a name it is no group
+	// A group without a name stands for its attributes.
+	return slog.Group("", slog.String(a.Key, err.Error()), slog.String("cause", cause))
 }
 
 // New returns a logger of JSON lines to w, as slog.NewJSONHandler writes them with Options. Flush has to be called before the

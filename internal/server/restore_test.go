@@ -17,8 +17,8 @@ import (
 	"github.com/assayhq/assay/internal/testkit/storetest"
 )
 
-// TestRestore_SecretKey: a place with another secret key than the one of the backup is refused, with the key to give, and
-// left as it was; with that key the same place is filled.
+// TestRestore_SecretKey: a place with another secret key than the one of the backup is refused, with the key to give,
+// and left as it was; with that key the same place is filled.
 func TestRestore_SecretKey(t *testing.T) {
 	generated, inBackup := backUpNew(t, settingsIn(t.TempDir()))
 	set := settingsIn(t.TempDir())
@@ -30,11 +30,12 @@ func TestRestore_SecretKey(t *testing.T) {
 	notInBackup := "--secret-key or --secret-key-file: the backup does not have it"
 	key, err := os.ReadFile(inBackup)
 	must.NoError(t, err)
+	right := strings.TrimSpace(string(key))
 	for name, c := range map[string]struct {
 		dir, wrong, right string
 		says              []string
 	}{
-		"Another":         {generated, secret.Generate(), strings.TrimSpace(string(key)), []string{"--secret-key:", inBackup}},
+		"Another":         {generated, secret.Generate(), right, []string{"--secret-key:", inBackup}},
 		"NotInTheBackup":  {keyless, secret.Generate(), set.SecretKey, []string{"--secret-key:", notInBackup}},
 		"None":            {keyless, "", set.SecretKey, []string{"nor in --data", notInBackup}},
 		"OneOfTheBackup":  {stale, "", set.SecretKey, []string{staleFile + ":", notInBackup}},

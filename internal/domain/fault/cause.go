@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Cause returns what the faults in an error hide, however it wraps and joins them, for the log: each cause once, and none
-// that the error tells itself. It is empty where nothing is hidden.
+// Cause returns what the faults in an error hide, however it wraps and joins them, for the log: each cause once, and
+// none that the error tells itself. It is empty where nothing is hidden.
 func Cause(err error) string {
 	var causes []string
 	eachCause(err, func(cause error) {

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/assayhq/assay/internal/domain/fault"
-	"github.com/assayhq/assay/internal/testkit/expect"
 )
 
 // TestCause checks that the log is told of what is hidden, wherever in an error that is, and of nothing twice.
@@ -33,6 +32,10 @@ func TestCause(t *testing.T) {
 		"Told":       {skipped, ""},
 		"TwoOfMany":  {fmt.Errorf("%w, and %w", errors.New("x"), gone), "dial tcp: refused"},
 	} {
-		t.Run(name, func(t *testing.T) { expect.Equal(t, "cause", fault.Cause(c.err), c.want) })
+		t.Run(name, func(t *testing.T) {
+			if got := fault.Cause(c.err); got != c.want {
+				t.Errorf("the cause is %q, want %q", got, c.want)
+			}
+		})
 	}
 }

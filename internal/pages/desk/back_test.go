@@ -9,12 +9,14 @@ import (
 
 // back goes one page back in the history.
 func back(b *uitest.Browser, path string) {
-	b.AwaitTrue(`(globalThis.left = true, history.back(), true)`)
+	uitest.Eval[bool](b, `(globalThis.left = true, setTimeout(() => history.back()), true)`)
 	b.AwaitTrue(`!globalThis.left && location.pathname === "` + path + `" && document.readyState === "complete"`)
 }
 
 // note is what the page of an order has as internal note.
-func note(b *uitest.Browser) string { return uitest.Eval[string](b, `document.getElementById("f-note").value`) }
+func note(b *uitest.Browser) string {
+	return uitest.Eval[string](b, `document.getElementById("f-note").value`)
+}
 
 // TestDraft_Back checks that the way back leads to the draft as it is now: what the page had when it was left is not
 // shown again, and not stored over what was written since.
