@@ -138,7 +138,7 @@ func (d *DB) Update(ctx context.Context, f func(*Tx) error) error {
 
 // UpdateGrouped is Update for work that changes a row which others change as well: all work with the same row name that
 // arrives while a transaction of it runs becomes the next transaction, and where that fails a transaction each, one
-// after the other. On PostgreSQL canceling ctx, too, ends the wait for one that has not begun, which is never done then.
+// after the other. On PostgreSQL canceling ctx, too, ends the wait for one that has not begun: it is never done then.
 func (d *DB) UpdateGrouped(ctx context.Context, row string, f func(*Tx) error) error {
 	return d.run(row, newJob(ctx, f, nil))
 }
