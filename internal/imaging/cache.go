@@ -97,8 +97,8 @@ func NewCache(store media.Store, staging *media.Staging, heavy Deriver) *Cache {
 // is decoded, never for images that are there. It is set before the cache is used.
 func (c *Cache) SetOwner(owner Owner) { c.owner = owner }
 
-// Close starts no more work, stops what can be stopped and waits for the rest until ctx ends. What is not stored by then
-// is lost, and made again when it is asked for. Images that are there can still be opened.
+// Close starts no more work, stops what can be stopped and waits for the rest until ctx ends. What is not stored by
+// then is lost, and made again when it is asked for. Images that are there can still be opened.
 func (c *Cache) Close(ctx context.Context) {
 	c.mu.Lock()
 	c.close()

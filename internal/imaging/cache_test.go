@@ -601,7 +601,8 @@ func TestCache_TooLong(t *testing.T) {
 	if !errors.Is(err, imaging.ErrUndecodable) || heavy != 1 {
 		t.Errorf("a broken file is given to the other process %d times: %v", heavy, err)
 	}
-	if _, err := alone.Open(t.Context(), g.put(t, photo.JPEG, file), imaging.Thumb); !errors.Is(err, imaging.ErrUndecodable) {
+	_, err = alone.Open(t.Context(), g.put(t, photo.JPEG, file), imaging.Thumb)
+	if !errors.Is(err, imaging.ErrUndecodable) {
 		t.Errorf("%v", err)
 	}
 }

@@ -31,8 +31,8 @@ func withCause(_ []string, a slog.Attr) slog.Attr {
 	return slog.Group("", slog.String(a.Key, err.Error()), slog.String("cause", cause))
 }
 
-// New returns a logger of JSON lines to w, as slog.NewJSONHandler writes them with Options. Flush has to be called before the
-// program ends.
+// New returns a logger of JSON lines to w, as slog.NewJSONHandler writes them with Options. Flush has to be called
+// before the program ends.
 func New(w io.Writer) *slog.Logger {
 	lines := newLineWriter(w)
 	return slog.New(&Handler{Handler: slog.NewJSONHandler(lines, Options()), lines: lines})

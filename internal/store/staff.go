@@ -17,7 +17,8 @@ type StaffToken struct {
 	MadeAt   time.Time
 }
 
-// InsertStaff adds a staff user with their token, made with them; with an empty hash they have none. ErrExists when the email is taken.
+// InsertStaff adds a staff user with their token, made with them; with an empty hash they have none. ErrExists when the
+// email is taken.
 func (t *Tx) InsertStaff(s *access.Staff, token StaffToken) error {
 	if token.Hash == "" {
 		token.Hash = noToken + s.ID
