@@ -26,7 +26,7 @@ const (
 	freeAbove = 64 << 20
 
 	// mostHere is how long this process decodes a photo, several times what the largest ones take. What takes longer is
-	// given to a process that has limits. It holds for JPEG: the other decoders here do no more than there are pixels.
+	// given to a process that has limits. It holds for JPEG: the other decoders cannot be interrupted.
 	mostHere = 10 * time.Second
 
 	// undecodable is stored instead of an image where a photo cannot be decoded, so that it is not tried for every

@@ -54,8 +54,8 @@ func HasFull(f photo.Format) bool { return f == photo.HEIC || f == photo.HEIF ||
 var ErrUndecodable = errors.New("imaging: the photo cannot be decoded")
 
 // Derive decodes a photo once and returns a JPEG of each of the sizes: upright, in the photo's own colors, and without
-// the rest of its metadata. The sizes are those that are made together, from the smallest to the largest. It is a
-// Deriver.
+// the rest of its metadata. The sizes are those that are made together, from the smallest to the largest. A JPEG is
+// decoded no further when ctx ends.
 func Derive(
 	ctx context.Context, r io.ReadSeeker, f photo.Format, sizes []Size,
 ) (_ map[Size][]byte, err error) {

@@ -355,8 +355,8 @@ func (s *Server) leave(ctx context.Context, failed <-chan struct{}) {
 	}
 }
 
-// shutdown lets running requests end, then the images that they do not wait for anymore, and closes what still runs
-// when the time is up.
+// shutdown lets running requests end, then the images that nobody waits for anymore, and closes what still runs when
+// the time is up.
 func (s *Server) shutdown(ctx context.Context) {
 	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.app.Settings.shutdownTimeLimit)
 	defer cancel()
