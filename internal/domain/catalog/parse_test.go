@@ -132,6 +132,18 @@ func TestParseJSON(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 	})
+	t.Run("EscapedBackslash", func(t *testing.T) {
+		doc := parse(t, `{"categories": [{"code": "a", "name": {"en": "\\ud83d \ufffd"}}]}`)
+		if got := doc.Categories[0].Name.EN; got != "\\ud83d \ufffd" {
+			t.Errorf("got %q", got)
+		}
+	})
+	for _, half := range []string{`\ud83d`, `\uDC5C`, `\ud83dn`, `\ud83d\n`, `\ud83d\u0041`, `\udc5c\ud83d`} {
+		t.Run("HalfOf"+half, func(t *testing.T) {
+			_, err := Parse([]byte("{\"categories\": [\n{\"code\": \"a\", \"name\": {\"en\": \"a" + half + "\"}}]}"))
+			wantProblems(t, err, "2: the document is not valid JSON: "+half[:6]+" is half a character")
+		})
+	}
 	t.Run("Lines", func(t *testing.T) {
 		_, err := Parse(
 			[]byte(

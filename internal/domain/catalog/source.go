@@ -184,6 +184,9 @@ func syntaxProblem(err error, data []byte, read int) Problem {
 		message == "did not find expected <document start>",
 		message == "found undefined tag handle":
 		line++
+	case message == "found incompatible YAML document":
+		message = "the line that begins with %YAML names another version than 1.1; remove it"
+		line++
 	case message == "control characters are not allowed":
 		line = read
 	case strings.HasPrefix(message, "unknown anchor '"):

@@ -44,6 +44,11 @@ func TestParseSyntax(t *testing.T) {
 			"Colons", "categories: []\nbrands: a: b\n",
 			"2: the document is not valid YAML: mapping values are not allowed in this context",
 		},
+		{
+			"Version", "# mine\n%YAML 1.2\n---\nlocales: [en]\n",
+			"2: the document is not valid YAML: the line that begins with %YAML names another version than 1.1; remove it",
+		},
+		{"VersionFirst", "%YAML 1.2\n---\n{}\n", "1: the document is not valid YAML: the line that begins with %YAML"},
 		{"FirstLine", "a: b: c\n", "1: the document is not valid YAML: mapping values are not allowed in this context"},
 		{
 			"OpenQuote", "categories:\n  - code: \"a\n    name: b\n",
