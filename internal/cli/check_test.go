@@ -128,6 +128,8 @@ func TestCheckBroken(t *testing.T) {
 		}), "", ""},
 		{"CutInHalf", write(func(b []byte) []byte { return b[:len(b)/2] }), "", ""},
 		{"Schema", statement("DROP TABLE catalog_versions; DROP TABLE sealed_keys"), proof.Schema, "sealed_keys"},
+		{"SealedKeys", statement("DELETE FROM sealed_keys"), proof.SecretBroken, "certificates-live"},
+		{"SealedKey", statement("DELETE FROM sealed_keys WHERE id = 'audit-chains'"), proof.SecretBroken, "audit-chains"},
 		{"VersionTable", statement("DROP TABLE goose_db_version"), proof.Schema, "goose_db_version"},
 		{"Version", statement("DELETE FROM goose_db_version"), proof.Schema, "goose_db_version"},
 		{"Catalog", statement("UPDATE catalog_versions SET document = 'x' || document"), proof.CatalogBroken, "1"},

@@ -100,7 +100,7 @@ const (
 	PhotoErased     ProblemKind = "photo-erased"           // the file of an erased one is gone
 	PhotoTotals     ProblemKind = "photo-totals"           // the totals of accounts are those of their photos (deep)
 	RecordBroken    ProblemKind = "record-unreadable"      // days, keys, approvals and, deep, events can be read
-	SecretBroken    ProblemKind = "secret-unreadable"      // what is sealed can be opened
+	SecretBroken    ProblemKind = "secret-unreadable"      // what is sealed is there and can be opened
 	BrokenReference ProblemKind = "broken-reference"       // what a row refers to exists
 	CatalogBroken   ProblemKind = "catalog-unreadable"     // the catalog can be read
 	Schema          ProblemKind = "schema"                 // tables, indexes and constraints are those of the program
@@ -140,9 +140,9 @@ func Check(ctx context.Context, o Options) (*Report, error) {
 	return &c.report, nil
 }
 
-// Broken returns the report on an installation that could not be opened with an error: nil where that is not the fault
-// of the database. db is nil where the database itself could not be opened.
-func Broken(ctx context.Context, db *store.Store, err error) *Report {
+// Broken returns the report on an installation that could not be opened with an error, and what whoever tried knows of
+// the cause: nil where that is not the fault of the database. db is nil where the database itself could not be opened.
+func Broken(ctx context.Context, db *store.Store, err error, known ...Problem) *Report {
 	c := &check{Options: Options{Store: db}, report: Report{Problems: []Problem{}}}
 	if db != nil && c.excused(c.structure(ctx)) != nil {
 		return nil
@@ -152,6 +152,9 @@ func Broken(ctx context.Context, db *store.Store, err error) *Report {
 	}
 	if errors.Is(err, schema.ErrNoVersion) {
 		c.add(Problem{Kind: Schema, ID: schema.VersionTable, Message: schema.ErrNoVersion.Error()})
+	}
+	for _, p := range known {
+		c.add(p)
 	}
 	if c.report.ProblemCount == 0 {
 		return nil

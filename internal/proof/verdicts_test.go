@@ -191,6 +191,20 @@ func TestVerdicts(t *testing.T) {
 				want: []proof.ProblemKind{proof.RecordBroken}, id: "{key}",
 			},
 			{
+				name: "KeyScopes", change: set("api_keys", "scopes", "'all:' || scopes", "substr(scopes, 5)", "id = '{key}'"),
+				want: []proof.ProblemKind{proof.RecordBroken}, id: "{key}",
+			},
+			{
+				name: "EndpointEvents",
+				change: change{
+					`INSERT INTO webhook_endpoints (id, account_id, environment, api_key_id, url, canonical_url, events,
+						auth_type, sealed_secret, created_at)
+						VALUES ('e', '{account}', 'live', '{key}', 'u', 'u', 'order-outcome x', 'hmac', '', 1)`,
+					"DELETE FROM webhook_endpoints WHERE id = 'e'",
+				},
+				want: []proof.ProblemKind{proof.RecordBroken}, id: "e",
+			},
+			{
 				name: "Event", change: set("events", "body", "'x' || body", "substr(body, 2)", "order_id = '{fake}'"),
 				want: []proof.ProblemKind{proof.RecordBroken}, id: "{fake}",
 			},

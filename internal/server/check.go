@@ -12,6 +12,7 @@ import (
 
 	"github.com/assayhq/assay/internal/host"
 	"github.com/assayhq/assay/internal/proof"
+	"github.com/assayhq/assay/internal/service/keyring"
 	"github.com/assayhq/assay/internal/store"
 )
 
@@ -19,7 +20,7 @@ import (
 // such as a mounted snapshot, the database is opened in a copy that Close removes: SQLite writes beside a database,
 // also to read it. An installation that is too broken to be opened gives a report instead.
 func OpenToCheck(ctx context.Context, s Settings, log *slog.Logger) (app *App, broken *proof.Report, err error) {
-	failed := func(db *store.Store, err error) { broken = proof.Broken(ctx, db, err) }
+	failed := func(db *store.Store, err error) { broken = proof.Broken(ctx, db, err, lostKeys(err)...) }
 	var folder string
 	if original := s.databaseTarget(); s.Database == "" && host.Exists(original) && !writable(s.Data) {
 		if folder, err = s.copyDatabase(original); err != nil {
@@ -41,6 +42,18 @@ func OpenToCheck(ctx context.Context, s Settings, log *slog.Logger) (app *App, b
 		return nil, broken, nil
 	}
 	return app, nil, err
+}
+
+// lostKeys tells of the keys without which an installation could not be opened.
+func lostKeys(err error) (problems []proof.Problem) {
+	if lost, ok := errors.AsType[*keyring.LostKeysError](err); ok {
+		for _, label := range lost.Labels {
+			problems = append(problems, proof.Problem{
+				Kind: proof.SecretBroken, ID: label, Message: "the key is not in sealed_keys, and no other can take its place",
+			})
+		}
+	}
+	return problems
 }
 
 // inUse reports whether a server runs on the data folder, which need not be writable here. Where the file system cannot

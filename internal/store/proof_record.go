@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -13,6 +14,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/certificate"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store/db"
 	"github.com/assayhq/assay/internal/store/schema"
 	"github.com/assayhq/assay/internal/store/sqlite"
@@ -25,9 +27,11 @@ var storedTexts = []struct {
 	large             bool
 	read              func(text string) error
 }{
+	{"api_keys", "id", "scopes", false, readWords(access.SplitScopes, access.AllScopes)},
 	{"api_keys", "id", "limits", false, readAs(access.Key{}.Limits)},
 	{"api_keys", "id", "networks", false, readNetworks},
 	{"staff", "id", "token_networks", false, readNetworks},
+	{"webhook_endpoints", "id", "events", false, readWords(splitEvents, webhook.Events)},
 	{"approvals", "id", "deed", false, readAs(access.ApprovalPayload{})},
 	{"verdict_drafts", "order_id", "draft", true, readAs(order.VerdictDraft{})},
 	{"events", "order_id", "body", true, readObject},
@@ -37,6 +41,18 @@ var storedTexts = []struct {
 // readAs reads a text as a value of the type of another one.
 func readAs[T any](T) func(text string) error {
 	return func(text string) error { return json.Unmarshal([]byte(text), new(T)) }
+}
+
+// readWords reads a text as words of a list.
+func readWords[T ~string](split func(string) []T, known []T) func(text string) error {
+	return func(text string) error {
+		for _, word := range split(text) {
+			if !slices.Contains(known, word) {
+				return fmt.Errorf("%q is none of %q", word, known)
+			}
+		}
+		return nil
+	}
 }
 
 func readNetworks(text string) error {

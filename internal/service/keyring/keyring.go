@@ -29,11 +29,19 @@ var keptLabels = []string{secret.RootLabel, LiveCertificates, TestCertificates, 
 // ErrSecretKey is returned for a secret key that is not the one of the database.
 var ErrSecretKey = errors.New("the secret key is not the one that this database was written with")
 
+// LostKeysError tells of keys that an installation was begun with and that are not there any more.
+type LostKeysError struct{ Labels []string }
+
+func (e *LostKeysError) Error() string {
+	return fmt.Sprintf("the table sealed_keys has lost %s, which this installation was begun with. No other key can take "+
+		"its place: restore a backup, or put the row back from a copy of this database", strings.Join(e.Labels, ", "))
+}
+
 // ErrNotBegun is returned for a database that nothing was written to yet: it has no keys.
 var ErrNotBegun = errors.New("the database is empty")
 
 // Open returns the box with the keys that the installation keeps. It writes nothing: it returns ErrNotBegun for an
-// installation that has none yet, ErrSecretKey when the box cannot open them, and names a key that was lost.
+// installation that has none yet, ErrSecretKey when the box cannot open them, and a LostKeysError.
 func Open(ctx context.Context, db *store.Store, box *secret.Box) (*secret.Box, error) {
 	untouched, err := db.Untouched(ctx) // first: another process may be beginning the installation
 	if err != nil {
@@ -103,8 +111,7 @@ func checkKept(sealed map[string]string) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	return fmt.Errorf("the table sealed_keys has lost %s, which this installation was begun with. No other key can take "+
-		"its place: restore a backup, or put the row back from a copy of this database", strings.Join(missing, ", "))
+	return &LostKeysError{Labels: missing}
 }
 
 // openKeys opens all of them. Those that do not open are named where others do: then not the secret key alone is wrong.
