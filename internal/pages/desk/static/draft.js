@@ -1,12 +1,11 @@
 // The draft of a verdict: what is entered is kept in this browser at once and on the server a moment later. The page says
 // which of both is true, tries again by itself, and loses nothing when the network, the session or the order goes away.
 import { ask, isSignedOut } from "../ui/signed.js";
+import { entered, fill, forget, keep, kept } from "./kept.js";
 
 const WAIT = 700; // after the last change
 const RETRY = [2000, 4000, 8000, 15000, 30000];
-const KEPT = 7 * 24 * 3600 * 1000; // in this browser
 const KEEPALIVE = 60000; // bytes: browsers refuse to finish more than 64 KiB for a page that is gone
-const PREFIX = "assay.draft.";
 const OPEN = new Set(["unsaved", "signed-out", "other", "newer", "lost", "ended"]); // the server may lack something
 const GONE = new Set(["lost", "ended"]); // the order is no longer theirs, for a while or for good
 const HELD = new Set(["newer", "ended"]); // nothing is sent
@@ -16,7 +15,7 @@ export class Draft {
   constructor(form, restored) {
     this.form = form;
     this.restored = restored;
-    this.key = PREFIX + form.dataset.key;
+    this.key = form.dataset.key;
     this.version = form.elements.draft_version;
     this.page = [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("");
     this.saves = 0;
@@ -41,13 +40,8 @@ export class Draft {
     this.recover();
   }
 
-  fields() { return [...this.form.elements].filter((f) => f.name && f.name !== "draft_version" && f.name !== "as"); }
-
   // read returns what is entered, as one text.
-  read() {
-    const entered = [...new FormData(this.form)].filter(([name]) => name !== "draft_version" && name !== "as");
-    return JSON.stringify(entered);
-  }
+  read() { return entered(this.form); }
 
   // changed is to be called after every change.
   changed() {
@@ -166,39 +160,18 @@ export class Draft {
   }
 
   // keep stores what is entered in this browser.
-  keep() {
-    try {
-      const kept = { entered: this.read(), version: Number(this.version.value), page: this.page, at: Date.now() };
-      localStorage.setItem(this.key, JSON.stringify(kept));
-    } catch {
-      // full, or not allowed: the page itself still has it
-    }
-  }
+  keep() { keep(this.key, { entered: this.read(), version: Number(this.version.value), page: this.page }); }
 
-  forget() {
-    try {
-      localStorage.removeItem(this.key);
-    } catch {
-      // as above
-    }
-  }
+  forget() { forget(this.key); }
 
   // recover fills in what this browser has kept and the server does not have.
   recover() {
-    let kept = null;
-    try {
-      for (const key of Object.keys(localStorage).filter((k) => k.startsWith(PREFIX))) {
-        const found = JSON.parse(localStorage.getItem(key));
-        if (!(found?.at > Date.now() - KEPT)) localStorage.removeItem(key);
-        else if (key === this.key) kept = found;
-      }
-    } catch {
-      return;
-    }
-    if (!kept || kept.entered === this.saved) return this.forget();
-    this.fill(JSON.parse(kept.entered));
-    const own = kept.page && kept.page === this.form.dataset.storedBy; // its answer did not arrive
-    if (own || kept.version === Number(this.version.value)) {
+    const copy = kept(this.key);
+    if (!copy || copy.entered === this.saved) return this.forget();
+    fill(this.form, copy.entered);
+    this.restored();
+    const own = copy.page && copy.page === this.form.dataset.storedBy; // its answer did not arrive
+    if (own || copy.version === Number(this.version.value)) {
       this.note("restored");
       this.changed();
       this.recovered = true; // what the page says until the next change
@@ -207,15 +180,6 @@ export class Draft {
       this.newest = this.version.value;
       this.show("newer");
     }
-  }
-
-  fill(entered) {
-    const has = (name, value) => entered.some(([n, v]) => n === name && v === value);
-    for (const field of this.fields()) {
-      if (field.type === "checkbox" || field.type === "radio") field.checked = has(field.name, field.value);
-      else if (field.matches("textarea")) field.value = entered.find(([n]) => n === field.name)?.[1] ?? "";
-    }
-    this.restored();
   }
 
   // show says in which state the draft is.

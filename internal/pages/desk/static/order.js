@@ -1,5 +1,6 @@
 // The page of an order: the viewer, the keys, the checklist and the draft of the verdict.
 import "./shots.js";
+import "./entry.js";
 import { openViewer, viewerOpen } from "./viewer.js";
 import { setMark, undo } from "./marks.js";
 import { choose } from "./verdict.js";
