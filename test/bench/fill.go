@@ -7,10 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -57,6 +59,9 @@ func (s *suite) filled(ctx context.Context, e engine, w stock) (*installation, e
 	if err != nil {
 		return nil, err
 	}
+	if err := s.forgetOthers(version); err != nil {
+		return nil, err
+	}
 	folder := filepath.Join(s.cache, version, fmt.Sprintf("%s-%d", w.name, w.orders))
 	notes := filepath.Join(folder, "known.json")
 	i := &installation{suite: s, folder: folder}
@@ -89,6 +94,21 @@ func (s *suite) filled(ctx context.Context, e engine, w stock) (*installation, e
 	return i, i.takeCopy(ctx)
 }
 
+// forgetOthers removes cached databases of other versions of the schema: one of ten million orders has over 20 GB.
+func (s *suite) forgetOthers(version string) error {
+	kept, err := os.ReadDir(s.cache)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	err = nil
+	for _, entry := range kept {
+		if name := entry.Name(); name != version && versionPattern.MatchString(name) {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(s.cache, name)))
+		}
+	}
+	return err
+}
+
 // takeCopy makes a cached installation one that may be changed.
 func (i *installation) takeCopy(ctx context.Context) error {
 	if i.Orders > copied {
@@ -110,6 +130,8 @@ func run(ctx context.Context, name string, arguments ...string) error {
 	}
 	return nil
 }
+
+var versionPattern = regexp.MustCompile(`^[0-9a-f]{12}$`)
 
 // schemaVersion changes with the database's schema and with the filler.
 func schemaVersion(ctx context.Context) (string, error) {
