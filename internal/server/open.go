@@ -36,11 +36,12 @@ type App struct {
 
 	DecodeApart []string // command that decodes photos for the server, see imaging.Helper; nil: the server does it itself
 
-	ordered  func(accountID string, names []string) // tells the image cache which photos will be viewed; set by the server
-	wake     func()                                 // tells the sender that the outbox has grown; set by the server
-	attempts signInWindows                          // its Redis is set by the server
-	changed  func(service.Change)                   // tells other nodes of a change; the server does it in the background
-	wakeMail func()                                 // tells the mail sender that there is mail; set by the server
+	ordered       func(accountID string, names []string) // tells the image cache which photos will be viewed; set by the server
+	wake          func()                                 // tells the sender that the outbox has grown; set by the server
+	attempts      signInWindows                          // its Redis is set by the server
+	changed       func(service.Change)                   // tells other nodes of a change; the server does it in the background
+	flushRequests func(context.Context) error            // stores the API requests that were answered; set by the server
+	wakeMail      func()                                 // tells the mail sender that there is mail; set by the server
 
 	temporary []string // folders with a copy of the database, or in place of what is not there
 	lock      *os.File // on --data, until the server takes it
@@ -161,6 +162,7 @@ func open(ctx context.Context, s Settings, log *slog.Logger, how opening) (_ *Ap
 	}
 	app := &App{Settings: s, Log: log, ordered: func(string, []string) {}, wake: func() {}, wakeMail: func() {}}
 	app.changed = app.announce
+	app.flushRequests = func(context.Context) error { return nil }
 	defer func() {
 		if err != nil {
 			if how.failed != nil {
@@ -207,6 +209,7 @@ func open(ctx context.Context, s Settings, log *slog.Logger, how opening) (_ *Ap
 		}
 	}
 	config.OnChange = func(c service.Change) { app.changed(c) }
+	config.FlushRequests = func(ctx context.Context) error { return app.flushRequests(ctx) }
 	app.Config, app.Service = config, service.New(config)
 	if err = app.Service.RefreshCatalog(ctx); how.looks && errors.Is(err, service.ErrStoredCatalog) {
 		err = nil

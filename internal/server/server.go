@@ -110,6 +110,7 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 		s.requests = requestlog.New(app.Service, app.Log, s.metrics.registry)
 		s.workers = append(s.workers, s.requests)
 		config.Requests = s.requests
+		app.flushRequests = s.requests.Flush
 	}
 	integrationAPI := integration.New(config)
 	deskAPI := desk.New(desk.Config{

@@ -21,7 +21,18 @@ const (
 
 	// longestRequest is how much later than its id a request may be stored: uploads take their time.
 	longestRequest = 15 * time.Minute
+
+	// flushTime is how long somebody who looks for requests waits for the latest ones to be stored.
+	flushTime = 2 * time.Second
 )
+
+// storeRequests stores what this node has answered so far. Where the database does not take it now, the log of the
+// program says so, and what is stored is shown without it.
+func (s *Service) storeRequests(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, flushTime)
+	defer cancel()
+	_ = s.flushRequests(ctx)
+}
 
 // RecordRequests stores requests that were answered.
 func (s *Service) RecordRequests(ctx context.Context, blocks []*requestlog.Block) error {
@@ -38,6 +49,7 @@ func (s *Service) Request(ctx context.Context, actor access.Actor, id string) (*
 		return nil, requestlog.NotFound
 	}
 	wanted := uuid.MustParse(text)
+	s.storeRequests(ctx)
 	for _, env := range access.Environments {
 		tenant := access.Tenant{AccountID: actor.Tenant.AccountID, Environment: env}
 		if !actor.Sees(tenant) {
@@ -81,6 +93,7 @@ func (s *Service) Requests(
 			f.Orders = append(f.Orders, found[i].ID)
 		}
 	}
+	s.storeRequests(ctx)
 	return s.searchRequests(ctx, f, limit)
 }
 
@@ -174,6 +187,7 @@ func (s *Service) RequestUse(
 	if err := actor.RequireIn(access.ViewAccount, key.AccountID); err != nil {
 		return nil, err
 	}
+	s.storeRequests(ctx)
 	end := s.now().UTC().Truncate(time.Minute).Add(time.Minute)
 	use := &RequestUse{Begin: end.Add(-time.Duration(minutes) * time.Minute), Minutes: make([]map[string]int, minutes)}
 	for i := range use.Minutes {

@@ -1,6 +1,8 @@
 package service_test
 
 import (
+	"context"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -175,6 +177,58 @@ func TestRequestUse(t *testing.T) {
 		must.NoError(t, err)
 		if n := len(u.Minutes); n != 8 || !u.Begin.Equal(begin.Add(-7*time.Minute)) || u.Minutes[n-1]["POST /b"] != 2 {
 			t.Errorf("counted from %v %v", u.Begin, u.Minutes)
+		}
+	})
+}
+
+// TestRequestLog_Flush checks that whoever looks for requests finds those that were in memory when they began to look,
+// and what is stored where the others cannot be.
+func TestRequestLog_Flush(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		var x *shop.Shop
+		var waiting []*requestlog.Entry
+		var refusal error
+		x = shop.New(t, target, func(c *service.Config) {
+			c.FlushRequests = func(ctx context.Context) error {
+				block := requestlog.NewBlock(x.Live.Tenant)
+				for _, e := range waiting {
+					block.Add(e)
+				}
+				if waiting = nil; refusal != nil || block.Requests == 0 {
+					return refusal
+				}
+				return x.Service.RecordRequests(ctx, []*requestlog.Block{block})
+			}
+		})
+		answer := func() *requestlog.Entry {
+			e := requestAt(x.Live.Tenant, x.Clock.Now(), 200)
+			e.KeyID = x.Live.ID
+			waiting = []*requestlog.Entry{e}
+			return e
+		}
+		list := func(t *testing.T) []*requestlog.Entry {
+			t.Helper()
+			found, _, err := x.Service.Requests(t.Context(), access.System, requestlog.Filter{Tenant: x.Live.Tenant}, 10)
+			must.NoError(t, err)
+			return found
+		}
+		if e := answer(); len(list(t)) != 1 || list(t)[0].ID != e.ID {
+			t.Error("a list lacks the last request")
+		}
+		one := answer()
+		owner := access.Actor{Kind: access.BySystem, Tenant: x.Live.Tenant}
+		if found, err := x.Service.Request(t.Context(), owner, one.ID.String()); err != nil || found.ID != one.ID {
+			t.Errorf("one request: %v, %v", found, err)
+		}
+		answer()
+		use, err := x.Service.RequestUse(t.Context(), access.System, x.Live, 1)
+		must.NoError(t, err)
+		if n := use.Minutes[0]["GET /v1/x"]; n != 3 {
+			t.Errorf("%d requests are counted", n)
+		}
+		refusal = errors.New("no")
+		if answer(); len(list(t)) != 3 {
+			t.Error("what is stored is not shown where the rest cannot be stored")
 		}
 	})
 }

@@ -68,6 +68,10 @@ type Config struct {
 	// OnChange is called after a change that other nodes look for now and then. Nil is allowed.
 	OnChange func(Change)
 
+	// FlushRequests stores the API requests that this node has answered and keeps in memory: it is called before somebody
+	// looks for one. Nil is allowed.
+	FlushRequests func(context.Context) error
+
 	// KeyLife is how long a key is known without a look at the database; 0: half a second.
 	KeyLife time.Duration
 
@@ -131,6 +135,7 @@ type Service struct {
 	onPhotos      func(accountID string, names []string)
 	onMail        func()
 	onChange      func(Change)
+	flushRequests func(context.Context) error
 
 	signIns  map[access.Audience]*signin.SignIn
 	catalog  atomic.Pointer[catalog.Snapshot]
@@ -153,6 +158,9 @@ func New(c Config) *Service {
 	if c.OnChange == nil {
 		c.OnChange = func(Change) {}
 	}
+	if c.FlushRequests == nil {
+		c.FlushRequests = func(context.Context) error { return nil }
+	}
 	if c.Wait == nil {
 		c.Wait = pause.For
 	}
@@ -162,10 +170,11 @@ func New(c Config) *Service {
 		testDelay: c.TestEventDelay, secretOverlap: c.SecretOverlap, eventAge: c.EventAge,
 		claimAge:     c.ClaimAge,
 		onDeliveries: c.OnDeliveries, onPhotos: c.OnPhotos, onMail: c.OnMail, onChange: c.OnChange,
-		signers:  newSigners(c.Secrets),
-		keys:     ttlcache.New[access.SecretSum, *access.Key](cmp.Or(c.KeyLife, keyCacheLife), keyCacheSize),
-		keyUses:  ttlcache.New[string, struct{}](keyUseGap, keyCacheSize),
-		pastDays: ttlcache.New[pastDaysKey, *pastDays](pastDaysLife, pastDaysSize),
+		flushRequests: c.FlushRequests,
+		signers:       newSigners(c.Secrets),
+		keys:          ttlcache.New[access.SecretSum, *access.Key](cmp.Or(c.KeyLife, keyCacheLife), keyCacheSize),
+		keyUses:       ttlcache.New[string, struct{}](keyUseGap, keyCacheSize),
+		pastDays:      ttlcache.New[pastDaysKey, *pastDays](pastDaysLife, pastDaysSize),
 	}
 	if c.Secrets != nil {
 		c.Store.SealLogs(audit.NewChain(c.Secrets.Derive(keyring.AuditChains)))
