@@ -36,12 +36,14 @@ type App struct {
 
 	DecodeApart []string // command that decodes photos for the server, see imaging.Helper; nil: the server does it itself
 
-	ordered       func(accountID string, names []string) // tells the image cache which photos will be viewed; set by the server
-	wake          func()                                 // tells the sender that the outbox has grown; set by the server
-	attempts      signInWindows                          // its Redis is set by the server
-	changed       func(service.Change)                   // tells other nodes of a change; the server does it in the background
-	flushRequests func(context.Context) error            // stores the API requests that were answered; set by the server
-	wakeMail      func()                                 // tells the mail sender that there is mail; set by the server
+	ordered  func(accountID string, names []string) // tells the image cache which photos will be viewed; set by the server
+	wake     func()                                 // tells the sender that the outbox has grown; set by the server
+	attempts signInWindows                          // its Redis is set by the server
+	changed  func(service.Change)                   // tells other nodes of a change; the server does it in the background
+	wakeMail func()                                 // tells the mail sender that there is mail; set by the server
+
+	// flushRequests stores the API requests that were answered; set by the server.
+	flushRequests func(context.Context) error
 
 	temporary []string // folders with a copy of the database, or in place of what is not there
 	lock      *os.File // on --data, until the server takes it
