@@ -127,6 +127,7 @@ func TestStates(t *testing.T) {
 		b.CheckLooks("request-chosen", lang)
 		b.Follow(".request .primary")
 		b.CheckLooks("request-preview", lang)
+		uitest.Eval[any](b, `localStorage.clear()`) // what was entered, which would be there again
 	}
 	_, err := w.Service.SaveVerdictDraft(t.Context(), w.Aoi.Actor(access.Origin{}), doubtful, &order.VerdictDraft{
 		Outcome: order.Fake, ReasonCodes: []string{"logo-misaligned"}, IndexCodes: []string{"serial-number"},
