@@ -13,9 +13,16 @@ func back(b *uitest.Browser, path string) {
 	b.AwaitTrue(`!globalThis.left && location.pathname === "` + path + `" && document.readyState === "complete"`)
 }
 
+// show tells a page that it is shown again, whole, as the browser had kept it. Once: a page that begins anew then must
+// not be told again.
+func show(b *uitest.Browser) {
+	const event = `new PageTransitionEvent("pageshow", { persisted: true })`
+	uitest.Eval[bool](b, `(setTimeout(() => dispatchEvent(`+event+`)), true)`)
+}
+
 // note is what the page of an order has as internal note.
 func note(b *uitest.Browser) string {
-	return uitest.Eval[string](b, `document.getElementById("f-note").value`)
+	return value(b, "f-note")
 }
 
 // TestDraft_Back checks that the way back leads to the draft as it is now: what the page had when it was left is not
@@ -75,9 +82,9 @@ func TestDraft_Back(t *testing.T) {
 		b.Open("/desk/orders/" + id)
 		b.Fill("#f-note", "From the second tab.")
 		b.AwaitTrue(draftIs + `"saved"`)
-		const shown = `(dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true })), true)`
-		a.AwaitTrue(shown)
-		a.AwaitTrue(`document.getElementById("f-note").value === "From the second tab."`)
+		show(a)
+		a.AwaitTrue(`document.getElementById("f-note").value === "From the second tab." &&
+			document.readyState === "complete"`)
 
 		b.Fill("#f-note", "From the second tab again.")
 		b.AwaitTrue(draftIs + `"saved"`)
@@ -86,7 +93,7 @@ func TestDraft_Back(t *testing.T) {
 		a.Fill("#f-note", "From the first tab.")
 		a.AwaitTrue(draftIs + `"unsaved"`)
 		a.Offline(false)
-		a.AwaitTrue(shown)
+		show(a)
 		a.Await(`[data-note="newer"]`)
 		if got := w.draft(t, w.Mika, id); got.Note != "From the second tab again." {
 			t.Errorf("stored is %+v", got)
