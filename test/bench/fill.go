@@ -7,12 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -96,14 +94,10 @@ func (s *suite) filled(ctx context.Context, e engine, w stock) (*installation, e
 
 // forgetOthers removes cached databases of other versions of the schema: one of ten million orders has over 20 GB.
 func (s *suite) forgetOthers(version string) error {
-	kept, err := os.ReadDir(s.cache)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	err = nil
-	for _, entry := range kept {
-		if name := entry.Name(); name != version && versionPattern.MatchString(name) {
-			err = errors.Join(err, os.RemoveAll(filepath.Join(s.cache, name)))
+	kept, err := filepath.Glob(filepath.Join(s.cache, strings.Repeat("[0-9a-f]", 12)))
+	for _, folder := range kept {
+		if filepath.Base(folder) != version {
+			err = errors.Join(err, os.RemoveAll(folder))
 		}
 	}
 	return err
@@ -130,8 +124,6 @@ func run(ctx context.Context, name string, arguments ...string) error {
 	}
 	return nil
 }
-
-var versionPattern = regexp.MustCompile(`^[0-9a-f]{12}$`)
 
 // schemaVersion changes with the database's schema and with the filler.
 func schemaVersion(ctx context.Context) (string, error) {

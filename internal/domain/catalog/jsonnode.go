@@ -5,12 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf16"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/assayhq/assay/internal/domain/wire"
 )
 
 // jsonNode reads a JSON document into YAML nodes with line numbers. The first byte of data is on the given line.
@@ -89,40 +88,20 @@ func (r *jsonReader) next() (json.Token, error) {
 	r.line += bytes.Count(raw, []byte("\n"))
 	r.offset = offset
 	if err == nil {
-		err = checkSurrogates(raw)
+		err = checkSurrogates(string(raw))
 	}
 	return token, err
 }
 
 // checkSurrogates refuses what the decoder would replace: the escape of half a character.
-func checkSurrogates(token []byte) error {
-	for rest := token; ; {
-		i := bytes.IndexByte(rest, '\\')
-		if i < 0 {
-			return nil
+func checkSurrogates(token string) error {
+	for i := strings.IndexByte(token, '\\'); i >= 0; i = strings.IndexByte(token, '\\') {
+		token = token[i:]
+		n, storable := wire.EscapeLen(token)
+		if escape := token[:n]; !storable && escape != `\u0000` { // which is told of with its path
+			return fmt.Errorf("%s is half a character: the other half of its pair is missing", escape)
 		}
-		escape := rest[i:]
-		unit, isUnit := utf16Unit(escape)
-		if !isUnit {
-			rest = escape[len(`\n`):]
-			continue
-		}
-		rest = escape[len(`\u0000`):]
-		if !utf16.IsSurrogate(unit) {
-			continue
-		}
-		if other, _ := utf16Unit(rest); utf16.DecodeRune(unit, other) == unicode.ReplacementChar {
-			return fmt.Errorf("%s is half a character: the other half of its pair is missing", escape[:len(`\u0000`)])
-		}
-		rest = rest[len(`\u0000`):]
+		token = token[n:]
 	}
-}
-
-// utf16Unit returns the unit that an escape \uXXXX at the start of a valid text stands for.
-func utf16Unit(s []byte) (rune, bool) {
-	if len(s) < len(`\u0000`) || s[0] != '\\' || s[1] != 'u' {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(string(s[2:6]), 16, 16)
-	return rune(n), err == nil
+	return nil
 }
