@@ -93,7 +93,7 @@ const (
 	StaffSequence   ProblemKind = "staff-log-sequence"     // entries are numbered from 1 to the counter
 	StaffHash       ProblemKind = "staff-log-hash"         // each entry's hash seals it and the one before
 	StaffHead       ProblemKind = "staff-log-head"         // the hash of the last entry is known
-	PhotoRow        ProblemKind = "photo-row"              // a photo of an order is known, as used and as its account's
+	PhotoRow        ProblemKind = "photo-row"              // an order has its photos, known, used and its account's
 	PhotoMissing    ProblemKind = "photo-missing"          // its file is in the media store
 	PhotoSize       ProblemKind = "photo-size"             // and has the size that was uploaded
 	PhotoHash       ProblemKind = "photo-hash"             // and the bytes (deep)

@@ -144,10 +144,16 @@ func (c *check) results(ctx context.Context, q store.Queries, accountID string) 
 	return err
 }
 
-// timelines looks for steps that are missing or cannot be read.
+// timelines looks for steps that are missing or cannot be read, and for photos that they speak of and that are missing.
 func (c *check) timelines(ctx context.Context, q store.Queries) error {
 	if err := q.TimelineGaps(ctx, func(g store.TimelineGap) {
 		c.problem(TimelineSeq, g.OrderID, "its timeline has %d steps, the last is %d", g.Steps, g.Last)
+	}); err != nil {
+		return err
+	}
+	if err := q.RoundGaps(ctx, func(g store.RoundGap) {
+		c.problem(PhotoRow, g.OrderID, "its timeline has %d answers to photo requests, the photos of %d are whole", g.Answered,
+			g.Whole)
 	}); err != nil {
 		return err
 	}

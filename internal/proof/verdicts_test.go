@@ -102,6 +102,7 @@ func TestVerdicts(t *testing.T) {
 		names := strings.NewReplacer("{authentic}", s.authentic, "{fake}", s.fake, "{in-force}", s.inForce,
 			"{revoked}", s.revoked, "{photo}", photos[0].Name, "{account}", s.Account.ID, "{key}", s.Live.ID,
 			"{open}", s.Order(t, s.Live, ""), "{admin}", s.admin.ID, "{claimed}", claimed,
+			"{answered}", rawsql.Rows(t, target, "SELECT order_id FROM order_photos")[0][0],
 			"{failed}", rawsql.Rows(t, target, "SELECT id FROM orders WHERE status = 'error'")[0][0])
 		const swapSteps = `UPDATE order_events SET seq = 100 WHERE order_id = '{fake}' AND seq = 1;
 			UPDATE order_events SET seq = 1 WHERE order_id = '{fake}' AND seq = 2;
@@ -155,6 +156,14 @@ func TestVerdicts(t *testing.T) {
 				name:   "LastStepOfFailedGone",
 				change: hideRows("order_events", "order_id = (SELECT id FROM orders WHERE status = 'error')"),
 				want:   []proof.ProblemKind{proof.TimelineSeq}, id: "{failed}",
+			},
+			{
+				name: "AnswerGone", change: hideRows("order_photos", "order_id = '{answered}'"),
+				want: []proof.ProblemKind{proof.PhotoRow}, id: "{answered}",
+			},
+			{
+				name: "FirstOfAnswerGone", change: hideRows("order_photos", "order_id = '{answered}' AND position = 0"),
+				want: []proof.ProblemKind{proof.PhotoRow}, id: "{answered}",
 			},
 			{
 				name: "StepsSwapped", change: change{swapSteps, swapSteps},

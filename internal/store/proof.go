@@ -136,6 +136,23 @@ func (q Queries) TimelineGaps(ctx context.Context, f func(TimelineGap)) error {
 		HAVING COUNT(*) <> MAX(seq) OR MIN(seq) <> 1 ORDER BY order_id`)
 }
 
+// RoundGap is an order that lacks photos of rounds that its timeline says were answered, or has some of others.
+type RoundGap struct {
+	OrderID         string
+	Answered, Whole int64 // rounds; those are whole whose photos are numbered without a gap
+}
+
+// RoundGaps calls f for every one.
+func (q Queries) RoundGaps(ctx context.Context, f func(RoundGap)) error {
+	return each(ctx, q, func(g *RoundGap) []any { return []any{&g.OrderID, &g.Answered, &g.Whole} }, f,
+		`SELECT order_id, CAST(SUM(answered) AS BIGINT), CAST(SUM(whole) AS BIGINT) FROM (
+			SELECT order_id, COUNT(*) AS answered, 0 AS whole FROM order_events WHERE event = 'photos-submitted'
+				GROUP BY order_id
+			UNION ALL SELECT order_id, 0, CASE WHEN COUNT(*) = MAX(position) + 1 THEN 1 ELSE 0 END FROM order_photos
+				GROUP BY order_id, round) AS rounds
+		GROUP BY order_id HAVING SUM(answered) <> SUM(whole) ORDER BY order_id`)
+}
+
 // RevokedProof is a certificate that is revoked, although its order has it still: somebody revoked it, and what the
 // timeline says of that last.
 type RevokedProof struct {
