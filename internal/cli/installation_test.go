@@ -228,7 +228,7 @@ func TestAuditHead(t *testing.T) {
 	if code, _, stderr := run(t, data, nil, "check", "--deep", "--heads", kept); code != 0 {
 		t.Errorf("check: %s", stderr)
 	}
-	rawsql.Exec(t, s.Target, "UPDATE audit_events SET hash = '00' || substr(hash, 3) WHERE seq = 2")
+	rawsql.Exec(t, s.Target, "UPDATE audit_events SET hash = substr(hash, 2) || 'x' WHERE seq = 2")
 	code, stdout, _ = run(t, data, nil, "check", "--heads", kept, "--json")
 	if code != 1 || !strings.Contains(stdout, `"audit-kept-head"`) || !strings.Contains(stdout, `"ok":false`) {
 		t.Errorf("check: status %d, says %q", code, stdout)
