@@ -227,7 +227,7 @@ func (s *Service) DeactivateStaff(ctx context.Context, actor access.Actor, id st
 		}
 		return errors.Join(
 			tx.RevokeStaffToken(who.ID), tx.DeletePasskeys(access.Desk, who.ID), tx.DeleteResets(access.Desk, who.ID),
-			tx.DeleteInvitationsBy(access.Desk, who.ID), tx.ForgetDevices(access.Desk, who.ID),
+			tx.DeleteLinksBy(who.ID), tx.ForgetDevices(access.Desk, who.ID),
 			tx.WithdrawApprovalsOf(who.ID, s.now()), signin.EndSessions(tx, access.Desk, who.ID),
 			s.recordStaffAction(tx, actor, audit.Action{Code: audit.StaffDeactivated, Target: staffTarget(who)}),
 		)
@@ -339,7 +339,7 @@ func (s *Service) changeRoleIn(tx *store.Tx, actor access.Actor, who *access.Sta
 	from := who.Role
 	who.Role = role
 	return errors.Join(
-		tx.SetStaffRole(who.ID, role), tx.DeleteInvitationsBy(access.Desk, who.ID),
+		tx.SetStaffRole(who.ID, role), tx.DeleteLinksBy(who.ID),
 		tx.WithdrawApprovalsOf(who.ID, s.now()), signin.EndSessions(tx, access.Desk, who.ID),
 		s.recordStaffAction(tx, actor, audit.Action{
 			Code: audit.StaffRoleChanged, Target: staffTarget(who),

@@ -48,6 +48,9 @@ func (s *Service) RotateOwnToken(
 	token, kept := s.newStaffToken(networks)
 	actor := who.Actor(from)
 	err = s.store.Update(ctx, func(tx *store.Tx) error {
+		if err := signin.Hold(tx, access.Desk, who.ID, from.SessionID()); err != nil {
+			return err
+		}
 		return errors.Join(
 			tx.SetStaffToken(who.ID, kept), s.notifyStaff(tx, who, actor, letter.TokenMade),
 			s.recordStaffAction(tx, actor, audit.Action{Code: audit.StaffTokenMade, Target: staffTarget(who)}),

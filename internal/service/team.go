@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -64,8 +65,8 @@ func (s *Service) ChangeRole(ctx context.Context, actor access.Actor, userID str
 		if u.Role == role {
 			return nil
 		}
-		if role != access.Owner { // who may not invite any more
-			if err := tx.DeleteInvitationsBy(access.Portal, userID); err != nil {
+		if role != access.Owner { // who may not make links any more
+			if err := tx.DeleteLinksBy(userID); err != nil {
 				return err
 			}
 		}
@@ -84,8 +85,8 @@ func (s *Service) RemoveUser(ctx context.Context, actor access.Actor, userID str
 	_, err := s.changeUser(ctx, actor, accountID, userID, true, func(tx *store.Tx, u *access.User) error {
 		return errors.Join(
 			tx.RemoveUser(accountID, userID, s.now()),
-			tx.DeleteResets(access.Portal, userID), tx.DeleteInvitationsBy(access.Portal, userID),
-			tx.ForgetDevices(access.Portal, userID), signin.RemoveFactors(tx, access.Portal, userID),
+			tx.DeleteResets(access.Portal, userID), tx.DeleteLinksBy(userID),
+			signin.RemoveFactors(tx, access.Portal, userID),
 			s.record(tx, actor, userEvent(audit.UserRemoved, u, map[string]any{"role": string(u.Role)})),
 		)
 	})
@@ -119,9 +120,9 @@ func (s *Service) ResetUserPassword(
 	if userID == actor.ID && !s.SendsMail() { // the link would stand in for the password
 		return nil, "", OwnPassword
 	}
-	by, name := "operator", ""
+	by, name := cmp.Or(actor.ID, "operator"), ""
 	if actor.Kind == access.ByUser {
-		by, name = actor.ID, actor.Name
+		name = actor.Name
 		if err := s.countReset(ctx, actor, accountID, userID); err != nil {
 			return nil, "", err
 		}

@@ -27,6 +27,21 @@ func (q Queries) PersonByEmail(ctx context.Context, a access.Audience, email str
 	return person(q.UserByEmail(ctx, email))
 }
 
+// PersonForUpdate is Person for a change: whoever gives them another password meanwhile waits.
+func (t *Tx) PersonForUpdate(a access.Audience, id string) (*access.Person, error) {
+	if lock := t.db.Dialect.ForUpdate; lock != "" {
+		table := "users"
+		if a == access.Desk {
+			table = "staff"
+		}
+		if _, err := db.Value[string](t.Context(), t.db.Queries, "SELECT id FROM "+table+" WHERE id = $1"+lock,
+			id); err != nil {
+			return nil, err
+		}
+	}
+	return t.Person(t.Context(), a, id)
+}
+
 func person[U interface{ Person() *access.Person }](u U, err error) (*access.Person, error) {
 	if err != nil {
 		return nil, err
@@ -250,10 +265,10 @@ func (t *Tx) DeleteInvitationsTo(a access.Audience, accountID, email string) err
 		AND email = $3 AND used_at IS NULL`, string(a), accountID, email)
 }
 
-// DeleteInvitationsBy withdraws the open invitations that somebody has made who may not make them any more.
-func (t *Tx) DeleteInvitationsBy(a access.Audience, userID string) error {
-	return t.exec(`DELETE FROM links WHERE audience = $1 AND created_by = $2 AND kind = 'invitation'
-		AND used_at IS NULL`, string(a), userID)
+// DeleteLinksBy withdraws the open links that somebody has made for others and may not make any more: invitations, and
+// those to choose a password.
+func (t *Tx) DeleteLinksBy(userID string) error {
+	return t.exec(`DELETE FROM links WHERE created_by = $1 AND COALESCE(user_id, '') <> $1 AND used_at IS NULL`, userID)
 }
 
 // DeleteResets withdraws the links that a person has to choose a new password.

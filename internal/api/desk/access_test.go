@@ -10,9 +10,12 @@ import (
 	"github.com/assayhq/assay/internal/api/desk"
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/ratelimit"
 	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/uuid7"
+	"github.com/assayhq/assay/internal/testkit/latebody"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 )
@@ -47,6 +50,36 @@ func TestRoutesAreDocumented(t *testing.T) {
 func newWorldOn(t *testing.T) *world {
 	t.Helper()
 	return newWorld(t, storetest.Open(t, storetest.SQLite(t)))
+}
+
+// TestLateBody: a move does nothing when the token has ended, or has lost the role, before its body has come in.
+func TestLateBody(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		for _, path := range []string{
+			"/orders/{id}/request_photos", "/orders/{id}/complete", "/orders/{id}/fail", "/orders/{id}/cancel",
+		} {
+			for status, meanwhile := range map[int]func(id string) error{
+				http.StatusUnauthorized: func(id string) error {
+					return second(w.Service.DeactivateStaff(t.Context(), access.Operator, id))
+				},
+				http.StatusForbidden: func(id string) error {
+					return w.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.SetStaffRole(id, access.Reviewer) })
+				},
+			} {
+				if status == http.StatusForbidden && !strings.HasSuffix(path, "/cancel") {
+					continue
+				}
+				who := w.staff(t, uuid7.New()+"@example.com", "Late", access.Admin)
+				id := w.claimed(t, w.Mika)
+				header := http.Header{"Authorization": {"Bearer " + who.Token}, "Content-Type": {"application/json"}}
+				answer := latebody.Post(t, w.server.Config.Handler, w.server.URL+desk.Prefix+strings.ReplaceAll(path, "{id}", id),
+					bodyOf(path), header, func() { must.NoError(t, meanwhile(who.Staff.ID)) })
+				if o, err := w.Store.Order(t.Context(), id); err != nil || o.Status != order.Processing || answer.StatusCode != status {
+					t.Errorf("%s: %d, want %d; the order is %+v, %v", path, answer.StatusCode, status, o, err)
+				}
+			}
+		}
+	})
 }
 
 // TestAuthorization checks every operation against every kind of caller, on an order in processing that Mika holds.

@@ -46,6 +46,7 @@ type handler = func(http.ResponseWriter, *http.Request, *call) error
 type call struct {
 	actor access.Actor
 	id    string // the unescaped {id} of the path
+	role  access.StaffRole
 }
 
 const requestTimeout = 30 * time.Second
@@ -59,10 +60,10 @@ func New(c Config) *API {
 		{Method: "GET", Path: "/orders/{id}", handle: a.onOrder(withoutBody(s.OrderForReview))},
 		{Method: "POST", Path: "/orders/{id}/claim", handle: a.onOrder(withoutBody(s.ClaimOrder))},
 		{Method: "POST", Path: "/orders/{id}/release", handle: a.onOrder(withoutBody(s.ReleaseOrder))},
-		{Method: "POST", Path: "/orders/{id}/request_photos", handle: a.onOrder(withBody(readRequest, s.RequestPhotos))},
+		{Method: "POST", Path: "/orders/{id}/request_photos", handle: a.onOrder(withBody(a, readRequest, s.RequestPhotos))},
 		{Method: "POST", Path: "/orders/{id}/complete", handle: a.onOrder(a.completeOrder)},
-		{Method: "POST", Path: "/orders/{id}/fail", handle: a.onOrder(withBody(readNote, s.FailOrder))},
-		{Method: "POST", Path: "/orders/{id}/cancel", Role: access.Admin, handle: a.onOrder(withBody(readNote, a.cancel))},
+		{Method: "POST", Path: "/orders/{id}/fail", handle: a.onOrder(withBody(a, readNote, s.FailOrder))},
+		{Method: "POST", Path: "/orders/{id}/cancel", Role: access.Admin, handle: a.onOrder(withBody(a, readNote, a.cancel))},
 		{Method: "GET", Path: "/reasons", handle: a.listReasons},
 	}
 	for i := range a.routes {
@@ -93,13 +94,30 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 	if err := a.count(r, staff); err != nil {
 		return err
 	}
-	route := &a.routes[row]
-	if !staff.Allows(route.Role) {
-		return access.MissingRole(route.Role)
+	c := &call{id: id, role: a.routes[row].Role}
+	if err := c.by(staff, r); err != nil {
+		return err
 	}
-	actor := staff.Actor(access.Origin{IP: httpx.ClientIP(r), UserAgent: r.UserAgent()})
-	actor.Token = true
-	return route.handle(w, httpx.Limit(requestTimeout, w, r), &call{actor: actor, id: id})
+	return a.routes[row].handle(w, httpx.Limit(requestTimeout, w, r), c)
+}
+
+// by notes who calls, or refuses who lacks the role.
+func (c *call) by(staff *access.Staff, r *http.Request) error {
+	if !staff.Allows(c.role) {
+		return access.MissingRole(c.role)
+	}
+	c.actor = staff.Actor(access.Origin{IP: httpx.ClientIP(r), UserAgent: r.UserAgent()})
+	c.actor.Token = true
+	return nil
+}
+
+// again authenticates a call when its body has come in: a slow one may outlast the token, the role or the person.
+func (a *API) again(r *http.Request, c *call) error {
+	staff, err := a.authenticate(r)
+	if err != nil {
+		return err
+	}
+	return c.by(staff, r)
 }
 
 // authenticate returns the staff user of a request.

@@ -83,11 +83,14 @@ func withoutBody(do func(ctx context.Context, actor access.Actor, id string) (*s
 }
 
 // withBody is an operation that takes what is read from the body.
-func withBody[T any](read func(*http.Request) (T, error),
+func withBody[T any](a *API, read func(*http.Request) (T, error),
 	do func(ctx context.Context, actor access.Actor, id string, sent T) (*service.OrderRecord, error),
 ) operation {
 	return func(r *http.Request, c *call) (*service.OrderRecord, error) {
 		sent, err := read(r)
+		if err == nil {
+			err = a.again(r, c)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -97,6 +100,9 @@ func withBody[T any](read func(*http.Request) (T, error),
 
 func (a *API) completeOrder(r *http.Request, c *call) (*service.OrderRecord, error) {
 	verdict, note, err := readVerdict(r)
+	if err == nil {
+		err = a.again(r, c)
+	}
 	if err != nil {
 		return nil, err
 	}

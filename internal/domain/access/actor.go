@@ -21,6 +21,7 @@ type Origin struct {
 	Device    string      // hash by which the browser is recognised; empty when it is not
 	Factor    bool        // at sign-in: more than a password was given
 	Method    string      // at sign-in: where somebody else has told who it is; empty: here
+	Ticket    string      // at sign-in: ends with the password that was given; empty: none was
 	Session   *Session    // of who is signed in; nil when the request came from a program
 }
 

@@ -31,6 +31,9 @@ func (a *Admin) showImport(w http.ResponseWriter, r *http.Request, _ *visitor) e
 
 func (a *Admin) uploadCatalog(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	name, document, err := readUpload(w, r)
+	if err == nil {
+		who, err = who.Again()
+	}
 	if err != nil {
 		return err
 	}

@@ -58,6 +58,12 @@ type visitor struct {
 // in returns the visitor at a page of an environment.
 func (v *visitor) in(env access.Environment) *visitor { return &visitor{v.Visitor, env} }
 
+// Again is ui.Visitor.Again, at the same page.
+func (v *visitor) Again() (*visitor, error) {
+	again, err := v.Visitor.Again()
+	return &visitor{again, v.env}, err
+}
+
 // actor returns the visitor as the actor of a use case in the environment.
 func (v *visitor) actor() access.Actor { return v.User.Actor(v.env, v.Origin) }
 

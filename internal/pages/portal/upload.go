@@ -136,9 +136,13 @@ func (p *Portal) answerRequest(w http.ResponseWriter, r *http.Request, who *visi
 	}
 	u, err := p.readUpload(w, r)
 	defer func() { media.CloseUploads(u.files) }()
+	if err == nil {
+		who, err = who.Again()
+	}
 	if err != nil {
 		return err
 	}
+	actor = who.actor()
 	if !u.form.OK() {
 		return p.renderOrder(w, r, who, &orderPage{Answer: u.form}, u.form)
 	}

@@ -58,26 +58,23 @@ func (p *Pages) showSignIn(w http.ResponseWriter, r *http.Request) error {
 
 func (p *Pages) signIn(w http.ResponseWriter, r *http.Request, form *ui.Form) error {
 	next := ui.SafeNext(form.Get("next"), p.base)
-	userID, owesCode, err := p.SignIn.Password(r.Context(), form.Get("email"), form.Raw("password"), p.Guard.Origin(r))
+	who, owesCode, err := p.SignIn.Password(r.Context(), form.Get("email"), form.Raw("password"), p.Guard.Origin(r))
 	if err != nil {
 		return p.refuse(w, r, p.signInPage(form, next), "", err)
 	}
+	ticket := p.SignIn.TicketOf(who)
 	if owesCode {
-		return p.askForCode(w, r, userID, next, withPassword)
+		return p.askForCode(w, r, ticket, next, "")
 	}
-	return p.begin(w, r, userID, next, withPassword)
+	return p.begin(w, r, who.ID, next, ui.Entrance{Ticket: ticket})
 }
 
 // askForCode goes on to the page for a code of the second factor.
-func (p *Pages) askForCode(w http.ResponseWriter, r *http.Request, userID, next string, how ui.Entrance) error {
-	ticket, err := p.SignIn.Ticket(r.Context(), userID)
-	if err != nil {
-		return err
-	}
+func (p *Pages) askForCode(w http.ResponseWriter, r *http.Request, ticket, next, method string) error {
 	if len(next) > maxNext {
 		next = ""
 	}
-	p.Site.SetSigned(w, r, p.stepCookie(), ticket+" "+how.Method+" "+next, stepLife)
+	p.Site.SetSigned(w, r, p.stepCookie(), ticket+" "+method+" "+next, stepLife)
 	return p.Site.Redirect(w, r, p.base+"/sign-in/code")
 }
 
@@ -86,44 +83,48 @@ func (p *Pages) codePage(form *ui.Form) ui.Page {
 }
 
 func (p *Pages) showCode(w http.ResponseWriter, r *http.Request) error {
-	userID, _, _, err := p.step(r)
+	owes, err := p.step(r)
 	if err != nil {
 		return err
 	}
-	if userID == "" {
+	if owes.userID == "" {
 		return p.toSignIn(w, r)
 	}
 	return p.pages.Render(w, r, p.codePage(ui.NewForm()))
 }
 
 func (p *Pages) giveCode(w http.ResponseWriter, r *http.Request, form *ui.Form) error {
-	userID, method, next, err := p.step(r)
+	owes, err := p.step(r)
 	if err != nil {
 		return err
 	}
-	if userID == "" {
+	if owes.userID == "" {
 		return p.Site.Redirect(w, r, p.base+"/sign-in", ui.Note("signin.again"))
 	}
-	if err := p.SignIn.Code(r.Context(), userID, form.Get("code"), p.Guard.Origin(r)); err != nil {
+	if err := p.SignIn.Code(r.Context(), owes.userID, form.Get("code"), p.Guard.Origin(r)); err != nil {
 		return p.refuse(w, r, p.codePage(form), "", err)
 	}
-	return p.begin(w, r, userID, next, ui.Entrance{Factor: true, Method: method})
+	return p.begin(w, r, owes.userID, owes.next, ui.Entrance{Factor: true, Method: owes.method, Ticket: owes.ticket})
 }
 
-// step returns who owes a code, how they have come so far, and where they want to go; nobody when it is too late.
-func (p *Pages) step(r *http.Request) (userID, method, next string, err error) {
+// step is how far somebody has come who owes a code.
+type step struct {
+	userID, ticket string
+	method         string // where somebody else has told who it is; empty: here
+	next           string // where they want to go
+}
+
+// step returns who owes a code; nobody when it is too late.
+func (p *Pages) step(r *http.Request) (owes step, err error) {
 	value, _ := p.Site.Signed(r, p.stepCookie())
 	ticket, rest, _ := strings.Cut(value, " ")
-	method, next, _ = strings.Cut(rest, " ")
-	userID, err = p.SignIn.TicketHolder(r.Context(), ticket)
-	return userID, method, ui.SafeNext(next, p.base), err
+	method, next, _ := strings.Cut(rest, " ")
+	userID, err := p.SignIn.TicketHolder(r.Context(), ticket)
+	return step{userID, ticket, method, ui.SafeNext(next, p.base)}, err
 }
 
-// How somebody has signed in: with a password alone, or with a second factor or a passkey.
-var (
-	withPassword = ui.Entrance{}
-	withFactor   = ui.Entrance{Factor: true}
-)
+// withFactor is how somebody has signed in with a passkey.
+var withFactor = ui.Entrance{Factor: true}
 
 // begin signs somebody in: whoever was signed in with this browser before is signed out, and a fresh session begins.
 func (p *Pages) begin(w http.ResponseWriter, r *http.Request, userID, next string, how ui.Entrance) error {
@@ -217,11 +218,15 @@ func (p *Pages) finishOpenID(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return p.refuseSignIn(w, r, p.base, err)
 	}
-	next, how := ui.SafeNext(entry.Next, p.base), ui.Entrance{Factor: entry.Factor, Method: auth.MethodOpenID}
+	next := ui.SafeNext(entry.Next, p.base)
 	if entry.OwesCode {
-		return p.askForCode(w, r, entry.UserID, next, how)
+		ticket, err := p.SignIn.Ticket(r.Context(), entry.UserID)
+		if err != nil {
+			return err
+		}
+		return p.askForCode(w, r, ticket, next, auth.MethodOpenID)
 	}
-	return p.begin(w, r, entry.UserID, next, how)
+	return p.begin(w, r, entry.UserID, next, ui.Entrance{Factor: entry.Factor, Method: auth.MethodOpenID})
 }
 
 // refuseSignIn shows the page to sign in, as if it had been asked for: nothing of what came from a provider is in it.

@@ -137,7 +137,7 @@ func (p *Pages) join(w http.ResponseWriter, r *http.Request, form *ui.Form) erro
 		if err != nil {
 			return err
 		}
-		return p.begin(w, r, userID, p.base, withPassword)
+		return p.begin(w, r, userID, p.base, ui.Entrance{})
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"mime"
 	"net/http"
 	"net/url"
 	"time"
@@ -55,7 +56,13 @@ type Visitor[U any] struct {
 	User    U
 	Session *access.Session
 	Origin  access.Origin
+
+	again func() (*Visitor[U], error)
 }
+
+// Again returns who sends the request now that its body has come in, or access.NoSession: a slow one may outlast the
+// session, the role or the person. Handlers call it that read a body themselves; for a form the guard has done it.
+func (v *Visitor[U]) Again() (*Visitor[U], error) { return v.again() }
 
 type visitorKey struct{}
 
@@ -97,24 +104,63 @@ func (g *Guard[U]) handle(
 		if done, err := g.askForFactor(w, r, who.Session); done || err != nil {
 			return err
 		}
-		for _, check := range allow {
-			if err := check(who.User); err != nil {
-				g.Pages.showError(w, r, err) // here the request knows its user, so the page keeps its navigation
-				return nil
+		who.again = func() (*Visitor[U], error) {
+			now, err := find(r)
+			if err == nil {
+				err = permit(now.User, allow)
 			}
+			return now, err
 		}
-		out, r := g.reading(w, r)
-		if err := h(out, r, who); err != nil {
-			if httpx.Record(w).Begun() {
-				return err
-			}
-			if errors.Is(err, access.ConfirmationNeeded) && !byScript(r) {
-				return g.askToConfirm(w, r)
-			}
-			g.Pages.showError(w, r, err)
+		err = permit(who.User, allow)
+		if err == nil && sendsForm(r) {
+			who, err = g.afterForm(w, r, who)
 		}
+		if err == nil {
+			var out http.ResponseWriter
+			out, r = g.reading(w, r)
+			err = h(out, r, who)
+		}
+		switch {
+		case err == nil:
+			return nil
+		case httpx.Record(w).Begun():
+			return err
+		case errors.Is(err, access.NoSession):
+			return g.askToSignIn(w, r)
+		case errors.Is(err, access.ConfirmationNeeded) && !byScript(r):
+			return g.askToConfirm(w, r)
+		}
+		g.Pages.showError(w, r, err) // here the request knows its user, so the page keeps its navigation
 		return nil
 	})
+}
+
+// afterForm reads the form of a request, and returns who sends it then.
+func (g *Guard[U]) afterForm(w http.ResponseWriter, r *http.Request, who *Visitor[U]) (*Visitor[U], error) {
+	if _, err := ReadForm(w, r); err != nil {
+		return nil, err
+	}
+	now, err := who.Again()
+	if err == nil {
+		now.again = who.again
+	}
+	return now, err
+}
+
+// permit asks every check whether a user may come here.
+func permit[U any](user U, allow []func(U) error) error {
+	for _, check := range allow {
+		if err := check(user); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sendsForm reports whether a request has a form without files in its body.
+func sendsForm(r *http.Request) bool {
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return kind == "application/x-www-form-urlencoded" && r.Method != http.MethodGet && r.Method != http.MethodHead
 }
 
 // Open adapts a handler of a page that is open to everybody who may use the pages at all.
@@ -266,6 +312,7 @@ func (g *Guard[U]) askToConfirm(w http.ResponseWriter, r *http.Request) error {
 type Entrance struct {
 	Factor bool   // with more than a password
 	Method string // where somebody else has told who it is; empty: here
+	Ticket string // of the password that was given; empty: none was
 }
 
 // Start signs a user in: whoever was signed in with this browser before is signed out, and a fresh session begins.
@@ -276,7 +323,8 @@ func (g *Guard[U]) Start(
 		return nil, err
 	}
 	from := g.Origin(r)
-	if from.Factor, from.Method = how.Factor, how.Method; from.Device == "" {
+	from.Factor, from.Method, from.Ticket = how.Factor, how.Method, how.Ticket
+	if from.Device == "" {
 		from.Device = g.newDevice(w, r)
 	}
 	session, token, err := g.Sessions.StartSession(r.Context(), g.Audience, userID, from)

@@ -66,7 +66,7 @@ func (g *SignIn) beginCode(ctx context.Context, who *access.Person, from access.
 		return t.count(ctx, t.ofDevice(from, name), limited{t.key("codes", from.Device, who.ID), wrongCodes, codeWindow})
 	}
 	return t.count(ctx, append(t.ofStranger(from, name),
-		limited{t.key("codes", g.ticketOf(who)), wrongCodes, codeWindow},
+		limited{t.key("codes", g.TicketOf(who)), wrongCodes, codeWindow},
 		limited{t.key("codes", who.ID), wrongCodesEver, codeWindow})...)
 }
 
@@ -75,7 +75,7 @@ func (g *SignIn) tellOfWrongCodes(ctx context.Context, who *access.Person, from 
 	if !g.Host.SendsMail() {
 		return nil
 	}
-	t, ticket := &g.throttle, g.ticketOf(who)
+	t, ticket := &g.throttle, g.TicketOf(who)
 	few, err := t.within(ctx, limited{t.key("wrong codes", ticket), toldWrongCodes - 1, codeWindow})
 	if err != nil || few {
 		return err

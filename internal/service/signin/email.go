@@ -39,6 +39,9 @@ func (g *SignIn) ChangeEmail(
 		return false, err
 	}
 	err = g.Store.Update(ctx, func(tx *store.Tx) error {
+		if err := Hold(tx, g.audience, who.ID, from.SessionID()); err != nil {
+			return err
+		}
 		locale, err := g.localeOf(tx, who, from)
 		if err != nil {
 			return err

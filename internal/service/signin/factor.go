@@ -129,6 +129,9 @@ func (g *SignIn) RenewRecoveryCodes(
 	}
 	codes, hashes := g.newRecoveryCodes(who.ID)
 	err = g.Store.Update(ctx, func(tx *store.Tx) error {
+		if err := Hold(tx, g.audience, who.ID, from.SessionID()); err != nil {
+			return err
+		}
 		return errors.Join(
 			tx.ReplaceRecoveryCodes(g.audience, who.ID, hashes), g.record(tx, who, from, codesRenewed, nil),
 		)
@@ -175,8 +178,10 @@ func (g *SignIn) recoveryHash(userID, code string) string {
 }
 
 // RemoveFactors leaves a person nothing to sign in with but their password: who has lost a device has lost the
-// authenticator app and the passkeys on it alike. All their sessions end; the caller calls SessionStore.ForgetSessions
+// authenticator app and the passkeys on it alike, and its browser is not known any more. All their sessions end; the caller calls SessionStore.ForgetSessions
 // after it.
 func RemoveFactors(tx *store.Tx, a access.Audience, userID string) error {
-	return errors.Join(tx.DeleteTOTP(a, userID), tx.DeletePasskeys(a, userID), EndSessions(tx, a, userID))
+	return errors.Join(
+		tx.DeleteTOTP(a, userID), tx.DeletePasskeys(a, userID), tx.ForgetDevices(a, userID), EndSessions(tx, a, userID),
+	)
 }

@@ -56,16 +56,16 @@ func TestInvitation(t *testing.T) {
 		if n := together(t, accept, unusable); n != 1 {
 			t.Errorf("accepted %d times", n)
 		}
-		id, _, err := w.Password(t.Context(), "new@acme.example", next, origin)
+		who, _, err := w.Password(t.Context(), "new@acme.example", next, origin)
 		must.NoError(t, err)
 		if w.audience == access.Desk {
-			m, err := w.Service.StaffMember(t.Context(), w.who.Actor(origin), id)
+			m, err := w.Service.StaffMember(t.Context(), w.who.Actor(origin), who.ID)
 			must.NoError(t, err)
 			if m.Name != "Nao" || m.Role != access.Reviewer || m.HasToken || !m.Active() {
 				t.Errorf("staff user %+v", m)
 			}
 		} else {
-			u, err := w.Store.User(t.Context(), id)
+			u, err := w.Store.User(t.Context(), who.ID)
 			must.NoError(t, err)
 			if u.Role != access.Developer || u.AccountID != w.Account.ID {
 				t.Errorf("user %+v", u)
@@ -116,8 +116,8 @@ func TestInvitation_OfFormerUser(t *testing.T) {
 		leave(here, first)
 		second, err := join(there)
 		must.NoError(t, err)
-		if id, _, err := w.Password(t.Context(), email, next, origin); err != nil || id != second || id == first {
-			t.Errorf("signed in as %s, %v; want %s", id, err, second)
+		if who, _, err := w.Password(t.Context(), email, next, origin); err != nil || who.ID != second || second == first {
+			t.Errorf("signed in as %+v, %v; want %s", who, err, second)
 		}
 		if _, err := join(here); !errors.Is(err, signin.EmailTaken) {
 			t.Errorf("in two accounts: %v", err)

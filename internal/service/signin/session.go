@@ -2,6 +2,7 @@ package signin
 
 import (
 	"context"
+	"crypto/hmac"
 	"errors"
 	"time"
 
@@ -42,8 +43,8 @@ func NewSessionStore(c Config) *SessionStore {
 
 // StartSession signs somebody in who has proved who they are, and records it in the same transaction. The session has
 // a fresh id and secret, whatever the browser sent before, so that nobody can plant a session that a victim then signs
-// in to. The token goes into the cookie and is not kept. Who may not sign in any more gets WrongSignIn, who does it too
-// often TooManyLogins. Beyond maxSessions the one ends that was used least lately.
+// in to. The token goes into the cookie and is not kept. Who may not sign in any more, or not with the
+// password that they have given, gets WrongSignIn, who does it too often TooManyLogins. Beyond maxSessions the one ends that was used least lately.
 func (s *SessionStore) StartSession(
 	ctx context.Context, audience access.Audience, userID string, from access.Origin,
 ) (session *access.Session, token string, err error) {
@@ -60,12 +61,15 @@ func (s *SessionStore) StartSession(
 	hash, _ := access.HashSessionToken(token)
 	var ended int64
 	err = s.config.Store.Update(ctx, func(tx *store.Tx) error {
-		who, err := tx.Person(ctx, audience, userID)
+		who, err := tx.PersonForUpdate(audience, userID)
 		if errors.Is(err, store.ErrNotFound) || err == nil && !who.Active {
 			return WrongSignIn
 		}
 		if err != nil {
 			return err
+		}
+		if from.Ticket != "" && !hmac.Equal([]byte(from.Ticket), []byte(s.config.TicketOf(who))) {
+			return WrongSignIn // the password was changed while it was checked
 		}
 		if err := tx.InsertSession(session, hash); err != nil {
 			return err

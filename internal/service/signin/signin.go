@@ -117,19 +117,18 @@ const (
 	reasonDeactivated   = "deactivated"
 )
 
-// Password checks email and password. It returns the id of the person and whether they owe a code of their second
-// factor before they are signed in, or WrongSignIn, PasskeyRequired or TooManyLogins. Nothing in the answer, its
+// Password checks email and password. It returns the person, with the password that they had then (see TicketOf), and
+// whether they owe a code of their second factor before they are signed in, or WrongSignIn, PasskeyRequired or TooManyLogins. Nothing in the answer, its
 // time included, tells whether the email exists.
 func (g *SignIn) Password(
 	ctx context.Context, email, password string, from access.Origin,
-) (userID string, owesCode bool, err error) {
+) (who *access.Person, owesCode bool, err error) {
 	name := strings.ToLower(strings.TrimSpace(email))
 	hash, whose := g.decoy(), ""
-	var who *access.Person
 	if address, err := access.NormalizeEmail(name); err == nil {
 		who, err = g.Store.PersonByEmail(ctx, g.audience, address)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
-			return "", false, err
+			return nil, false, err
 		}
 		if who != nil {
 			hash, whose = who.PasswordHash, who.ID
@@ -137,23 +136,23 @@ func (g *SignIn) Password(
 	}
 	try, err := g.throttle.begin(ctx, from, name, whose)
 	if err != nil {
-		return "", false, err
+		return nil, false, err
 	}
 	ok, err := access.VerifyPassword(hash, password)
 	if err != nil {
-		return "", false, err
+		return nil, false, err
 	}
 	if who != nil && !who.Active {
-		return "", false, g.failed(ctx, who, reasonDeactivated, from, WrongSignIn)
+		return nil, false, g.failed(ctx, who, reasonDeactivated, from, WrongSignIn)
 	}
 	if !ok || who == nil {
-		return "", false, g.failed(ctx, who, reasonWrongPassword, from, WrongSignIn)
+		return nil, false, g.failed(ctx, who, reasonWrongPassword, from, WrongSignIn)
 	}
 	if err := try.succeeded(ctx); err != nil {
-		return "", false, err
+		return nil, false, err
 	}
 	owesCode, err = g.owesCode(ctx, who.ID)
-	return who.ID, owesCode, err
+	return who, owesCode, err
 }
 
 // PasskeyRequired is for who has a passkey and nothing else beside the password, where more than that is required: with
@@ -298,9 +297,25 @@ func (c *Config) localeOf(tx *store.Tx, who *access.Person, from access.Origin) 
 	return account.Locale, nil
 }
 
-// change makes a change of how a person signs in and ends all their sessions but one.
+// Hold keeps the session in which a person makes a change from ending before the transaction does, or returns
+// access.NoSession when it has ended: whoever has ended it did not want the change. Without a session there is nothing
+// to hold.
+func Hold(tx *store.Tx, a access.Audience, userID, sessionID string) error {
+	if sessionID == "" {
+		return nil
+	}
+	if _, err := tx.PersonForUpdate(a, userID); err != nil { // first: who ends sessions begins there, too
+		return store.NotFoundAs(err, access.NoSession)
+	}
+	return store.NotFoundAs(tx.HoldSession(a, userID, sessionID), access.NoSession)
+}
+
+// change makes a change of how a person signs in and ends all their sessions but the one in which they make it.
 func (g *SignIn) change(ctx context.Context, who *access.Person, sessionID string, f func(*store.Tx) error) error {
 	err := g.Store.Update(ctx, func(tx *store.Tx) error {
+		if err := Hold(tx, g.audience, who.ID, sessionID); err != nil {
+			return err
+		}
 		if err := f(tx); err != nil {
 			return err
 		}
@@ -320,11 +335,12 @@ func (g *SignIn) Ticket(ctx context.Context, userID string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return g.ticketOf(who), nil
+	return g.TicketOf(who), nil
 }
 
-func (g *SignIn) ticketOf(who *access.Person) string {
-	return who.ID + g.keyedHash("sign-in tickets", who.PasswordHash)
+// TicketOf is Ticket for somebody with the password that they are known to have given.
+func (c *Config) TicketOf(who *access.Person) string {
+	return who.ID + c.keyedHash("sign-in tickets", who.PasswordHash)
 }
 
 // TicketHolder returns the id of the person whom a ticket names; empty when it has ended.
@@ -336,7 +352,7 @@ func (g *SignIn) TicketHolder(ctx context.Context, ticket string) (userID string
 	if errors.Is(err, store.ErrNotFound) {
 		return "", nil
 	}
-	if err != nil || !who.Active || !hmac.Equal([]byte(g.ticketOf(who)), []byte(ticket)) {
+	if err != nil || !who.Active || !hmac.Equal([]byte(g.TicketOf(who)), []byte(ticket)) {
 		return "", err
 	}
 	return who.ID, nil

@@ -31,12 +31,12 @@ func TestPassword(t *testing.T) {
 			t.Errorf("wrong password: %v", err)
 		}
 		w.last(t, "failed", "wrong-password")
-		id, owes, err := w.Password(t.Context(), strings.ToUpper(w.who.Email), password, origin)
+		who, owes, err := w.Password(t.Context(), strings.ToUpper(w.who.Email), password, origin)
 		must.NoError(t, err)
-		if id != w.who.ID || owes {
-			t.Errorf("user %s, owes a code: %v", id, owes)
+		if who.ID != w.who.ID || owes {
+			t.Errorf("user %s, owes a code: %v", who.ID, owes)
 		}
-		session, token, err := w.Service.StartSession(t.Context(), w.audience, id, origin)
+		session, token, err := w.Service.StartSession(t.Context(), w.audience, who.ID, origin)
 		must.NoError(t, err)
 		got, err := w.Service.Session(t.Context(), w.audience, token)
 		must.NoError(t, err)
@@ -259,5 +259,61 @@ func TestNotices(t *testing.T) {
 			t.Errorf("another session goes on: %v", err)
 		}
 		w.again(t)
+	})
+}
+
+// TestLateSignIn: a password that was checked before it was changed starts no session after it.
+func TestLateSignIn(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		who, _, err := w.Password(t.Context(), w.who.Email, password, origin)
+		must.NoError(t, err)
+		from := origin
+		from.Ticket = w.TicketOf(who)
+		start := func() error {
+			_, _, err := w.Service.StartSession(t.Context(), w.audience, who.ID, from)
+			return err
+		}
+		must.NoError(t, start())
+		must.NoError(t, w.ChangePassword(t.Context(), w.who, with(password), next, w.here()))
+		if err := start(); !errors.Is(err, signin.WrongSignIn) {
+			t.Errorf("with the old password: %v", err)
+		}
+	})
+}
+
+// TestLateChanges: a change of how somebody signs in is not made when their session has ended while it was checked.
+func TestLateChanges(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ctx, from := t.Context(), w.here()
+		changes := map[string]func() error{
+			"password": func() error { return w.ChangePassword(ctx, w.who, with(password), next, from) },
+			"factor": func() error {
+				e, err := w.BeginSecondFactor(w.who)
+				must.NoError(t, err)
+				_, err = w.ConfirmSecondFactor(ctx, w.who, e, with(password), w.code(t, e.Secret), from)
+				return err
+			},
+			"no factor": func() error { return w.EndSecondFactor(ctx, w.who, with(password), from) },
+		}
+		if w.audience == access.Desk {
+			changes["token"] = func() error {
+				_, err := w.Service.RotateOwnToken(ctx, w.who.ID, with(password), nil, from)
+				return err
+			}
+		} else {
+			changes["email"] = func() error {
+				_, err := w.ChangeEmail(ctx, w.who, with(password), "other@acme.example", from)
+				return err
+			}
+		}
+		must.NoError(t, w.Service.RevokeSessions(ctx, w.audience, w.who.ID, "", origin))
+		for name, change := range changes {
+			if err := change(); !errors.Is(err, access.NoSession) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if _, owes, err := w.Password(ctx, w.who.Email, password, origin); err != nil || owes {
+			t.Errorf("the password was changed, or a factor added: %v", err)
+		}
 	})
 }
