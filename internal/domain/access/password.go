@@ -23,7 +23,7 @@ const (
 )
 
 // hashing limits concurrent hashes: each takes 19 MiB and a core, and can be requested without signing in.
-var hashing = make(chan struct{}, max(1, runtime.NumCPU()))
+var hashing = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)))
 
 // NewPassword returns a random password that is easy to type: about 119 bits.
 func NewPassword() string { return randomBase62(20) }

@@ -64,7 +64,7 @@ func openSQLite(ctx context.Context, path string) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := max(4, 2*runtime.NumCPU())
+	n := max(4, 2*runtime.GOMAXPROCS(0))
 	pool.SetMaxOpenConns(n)
 	pool.SetMaxIdleConns(n)
 	w, err := newWriter(ctx, path)
@@ -72,7 +72,7 @@ func openSQLite(ctx context.Context, path string) (*DB, error) {
 		return nil, errors.Join(err, pool.Close())
 	}
 	go w.loop()
-	readers, err := newReaders(newStatements(pool.PrepareContext, maxStatements), path, max(2, runtime.NumCPU()))
+	readers, err := newReaders(newStatements(pool.PrepareContext, maxStatements), path, max(2, runtime.GOMAXPROCS(0)))
 	if err != nil {
 		return nil, errors.Join(err, w.close(), pool.Close())
 	}

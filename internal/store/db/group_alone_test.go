@@ -66,9 +66,21 @@ func (w *grouped) wantResult(t *testing.T, want error, runs int) {
 // tested needs no statements: the connections are of an engine that lives in the bubble of the test.
 func runGrouped(t *testing.T, works ...*grouped) {
 	t.Helper()
+	runGroupedOn(t, connection(t), works...)
+}
+
+// connection returns a pool of one connection.
+func connection(t *testing.T) *sql.DB {
+	t.Helper()
 	pool, err := sql.Open("sqlite", ":memory:")
 	must.NoError(t, err)
+	pool.SetMaxOpenConns(1)
 	t.Cleanup(func() { must.NoError(t, pool.Close()) })
+	return pool
+}
+
+func runGroupedOn(t *testing.T, pool *sql.DB, works ...*grouped) {
+	t.Helper()
 	d := &DB{Queries: Queries{Dialect: &Postgres}, Gate: admission.NewGate(), sql: pool}
 	together := make(chan struct{})
 	before := &grouped{together: func(*Tx) error { <-together; return nil }}
@@ -127,6 +139,28 @@ func TestUpdateGrouped_Alone(t *testing.T) {
 		gone.wantResult(t, context.Canceled, 1)
 		close(free)
 		first.wantResult(t, nil, 2)
+	})
+	test("GivenUpBeforeItsConnection", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		pool, free := connection(t), make(chan struct{})
+		first := &grouped{then: func(*Tx) error {
+			go func() { // who comes before the next one
+				c, err := pool.Conn(t.Context())
+				must.NoError(t, err)
+				<-free
+				must.NoError(t, c.Close())
+			}()
+			time.Sleep(time.Millisecond)
+			return nil
+		}}
+		gone, next := &grouped{ctx: ctx}, new(grouped)
+		runGroupedOn(t, pool, first, gone, next)
+		time.Sleep(time.Second)
+		first.wantResult(t, nil, 2)
+		cancel()
+		gone.wantResult(t, context.Canceled, 1)
+		close(free)
+		next.wantResult(t, nil, 2) // that one is given up says nothing of the database
 	})
 	test("Deadline", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)

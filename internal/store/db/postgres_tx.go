@@ -33,7 +33,7 @@ func (d *DB) commitPostgres(group []*job) {
 		}
 		err := d.updatePostgres(j)
 		j.result <- err
-		if outage(err) && !j.late() { // where it is late, that is all the error says
+		if outage(err) && !j.late() && !j.abandoned() { // where it is one of these, that is all the error says
 			reply(group[i+1:], err)
 			return
 		}
