@@ -46,7 +46,7 @@ func Drop(ctx context.Context, pool *sql.DB, table string, before time.Time) (dr
 			dropped++
 		}
 	}
-	if busy(err) {
+	if Busy(err) {
 		err = errors.Join(ErrBusy, err)
 	}
 	return dropped, err
@@ -113,7 +113,7 @@ func DropAttempts(ctx context.Context, pool *sql.DB, before time.Time) (dropped 
 			wait = append(wait, p.ids())
 		default:
 			err = maintenance(ctx, pool, func(tx *sql.Tx) error { return dropAttempts(ctx, tx, p, before) })
-			if busy(err) {
+			if Busy(err) {
 				wait, err = append(wait, p.ids()), nil
 			} else if err == nil {
 				dropped++

@@ -125,8 +125,8 @@ func Hold(ctx context.Context, tx *sql.Tx) error {
 	return plain.Exec(ctx, tx, "LOCK TABLE "+strings.Join(names, ", ")+" IN ACCESS SHARE MODE")
 }
 
-// busy reports whether a table could not be locked: a backup reads it, say, or others use it all the time.
-func busy(err error) bool {
+// Busy reports whether a table could not be locked: a backup reads it, say, or others use it all the time.
+func Busy(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && e.Code == "55P03"
 }
@@ -142,7 +142,7 @@ func SetUp(ctx context.Context, pool *sql.DB, now time.Time) error {
 		if err == nil && kind != "" { // the schema is not older than the table
 			_, err = t.makeParts(ctx, pool, t.span.start(now), now)
 		}
-		if err != nil && (kind != "p" || !busy(err)) { // housekeeping makes what is missing
+		if err != nil && (kind != "p" || !Busy(err)) { // housekeeping makes what is missing
 			return fmt.Errorf("partitions of %s: %w", t.name, err)
 		}
 	}
@@ -252,7 +252,7 @@ func Make(ctx context.Context, pool *sql.DB, now time.Time) (made int, err error
 	for i := range tables {
 		t := &tables[i]
 		n, err := t.makeParts(ctx, pool, t.span.start(now), now)
-		if made += n; err != nil && !busy(err) {
+		if made += n; err != nil && !Busy(err) {
 			return made, fmt.Errorf("partitions of %s: %w", t.name, err)
 		}
 	}

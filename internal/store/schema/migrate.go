@@ -11,11 +11,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/stdlib"
@@ -24,9 +26,11 @@ import (
 	"github.com/pressly/goose/v3/lock"
 
 	"github.com/assayhq/assay/internal/host"
+	"github.com/assayhq/assay/internal/pause"
 	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/store/db"
 	"github.com/assayhq/assay/internal/store/partition"
+	"github.com/assayhq/assay/internal/store/plain"
 	"github.com/assayhq/assay/internal/store/sqlite"
 )
 
@@ -146,7 +150,7 @@ func (d *Database) Version(ctx context.Context) (int64, error) {
 // Migrate brings the schema up to a version.
 func (d *Database) Migrate(ctx context.Context, to int64) error {
 	if d.Postgres() {
-		return migratePostgres(ctx, d.DB, to)
+		return migratePostgres(ctx, d.target, to)
 	}
 	return migrateSQLite(ctx, d.target, to)
 }
@@ -169,8 +173,39 @@ func (d *Database) Arrange(ctx context.Context, now time.Time) error {
 	return partition.Arrange(ctx, d.DB, now)
 }
 
+// Other nodes go on while one migrates. A migration waits for a table that somebody reads for longer, such as a backup,
+// and everybody else waits behind it: so it waits only that long, and is tried again after a pause.
+var migrationParameters = map[string]string{
+	"lock_timeout":                        "500",   // milliseconds
+	"idle_in_transaction_session_timeout": "60000", // of a node that stands still
+}
+
+const migrationPause = 3 * time.Second
+
 // migratePostgres migrates under a session lock, so that several nodes may start at once.
-func migratePostgres(ctx context.Context, pool *sql.DB, to int64) error {
+func migratePostgres(ctx context.Context, target string, to int64) (err error) {
+	config, err := db.ParsePostgres(target)
+	if err != nil {
+		return err
+	}
+	maps.Copy(config.RuntimeParams, migrationParameters)
+	pool := stdlib.OpenDB(*config)
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	for told := false; ; told = true {
+		err := migratePostgresOnce(ctx, pool, to)
+		if !partition.Busy(err) {
+			return err
+		}
+		if !told {
+			progress.Step(ctx, "waiting for "+longReaders(ctx, pool))
+		}
+		if stopped := pause.For(ctx, migrationPause); stopped != nil {
+			return errors.Join(stopped, err)
+		}
+	}
+}
+
+func migratePostgresOnce(ctx context.Context, pool *sql.DB, to int64) error {
 	locker, err := lock.NewPostgresSessionLocker()
 	if err != nil {
 		return err
@@ -179,6 +214,18 @@ func migratePostgres(ctx context.Context, pool *sql.DB, to int64) error {
 		return err
 	}
 	return partition.SetUp(ctx, pool, time.Now())
+}
+
+// longReaders says which transactions hold up a migration: those that have run the longest.
+func longReaders(ctx context.Context, pool *sql.DB) string {
+	names, err := plain.Column[string](ctx, pool, `SELECT 'process ' || pid || ' ' || application_name || ' since '
+			|| to_char(xact_start AT TIME ZONE 'UTC', 'HH24:MI:SS') || ' UTC'
+		FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+			AND xact_start < now() - interval '500 ms' ORDER BY xact_start LIMIT 3`)
+	if err != nil || len(names) == 0 {
+		return "tables that others use"
+	}
+	return "tables that are read for long: " + strings.Join(names, ", ")
 }
 
 // migrateSQLite migrates through its own connection, under a lock on the database file: a command may run while

@@ -1,14 +1,18 @@
 package schema_test
 
 import (
+	"database/sql"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/schema"
 	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/pgtest"
 	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 )
@@ -75,6 +79,45 @@ func TestRollingUpgrade(t *testing.T) {
 			t.Errorf("the former program checks a schema without what it uses: %v", err)
 		}
 	})
+}
+
+// TestMigrate_LongReader: a migration that waits for a table which somebody reads, a backup say, keeps nobody else from
+// it, and is done when they have ended.
+func TestMigrate_LongReader(t *testing.T) {
+	target := pgtest.Database(t)
+	former := shop.New(t, target)
+	id := former.Order(t, former.Test, order.MockFake)
+	pool, err := sql.Open("pgx", target)
+	must.NoError(t, err)
+	t.Cleanup(func() { must.NoError(t, pool.Close()) })
+	reader, err := pool.BeginTx(t.Context(), nil)
+	must.NoError(t, err)
+	_, err = reader.ExecContext(t.Context(), "SELECT COUNT(*) FROM orders")
+	must.NoError(t, err)
+
+	schema.AddMigration(t, "90000_expand.sql", "-- +goose Up\nALTER TABLE orders ADD COLUMN motto TEXT;\n")
+	waits, migrated := make(chan string, 10), make(chan error, 1)
+	ctx := progress.With(t.Context(), func(what string, _ progress.Unit, _ int64) func(int64) {
+		waits <- what
+		return func(int64) {}
+	})
+	go func() { migrated <- schema.Migrate(ctx, target) }()
+	for what := range waits {
+		if strings.HasPrefix(what, "waiting for tables that are read for long: process ") {
+			break
+		}
+	}
+	_, err = former.Store.Order(t.Context(), id)
+	must.NoError(t, err)
+	former.Order(t, former.Test, order.MockAuthentic)
+	select {
+	case err := <-migrated:
+		t.Errorf("the migration has ended while the table was read: %v", err)
+	default:
+	}
+	must.NoError(t, reader.Rollback())
+	must.NoError(t, <-migrated)
+	wantSchema(t, target, false)
 }
 
 // wantSchema checks that nothing is missing of the schema, which is said not to be compared where it is a newer one.
