@@ -78,17 +78,17 @@ func (s *scheduler) pause(q *endpointQueue, until time.Time) {
 	q.pausedUntil = until
 }
 
-// notMine returns the leased queues that now belong to another node and have no held delivery. Their buffers are
-// released.
+// notMine returns the leased queues that now belong to another node and have no held delivery. The buffers of what
+// belongs to others are released, and it leaves the line.
 func (s *scheduler) notMine(mine func(endpointID string) bool) []*endpointQueue {
 	var idle []*endpointQueue
 	for _, q := range s.queues {
-		if q.leaseUntil.IsZero() || mine(q.endpointID) {
+		if mine(q.endpointID) {
 			continue
 		}
 		s.release(q)
 		s.requeue(q, false)
-		if len(q.held) == 0 {
+		if len(q.held) == 0 && !q.leaseUntil.IsZero() {
 			idle = append(idle, q)
 		}
 	}

@@ -335,6 +335,27 @@ func TestSchedulerNotMine(t *testing.T) {
 	}
 }
 
+// TestSchedulerLine checks that what another node has taken over before it was read leaves the line, and with it the
+// share that it would have had.
+func TestSchedulerLine(t *testing.T) {
+	scheduler := newTestScheduler(8)
+	ids := []string{"mine"}
+	for i := range 100 {
+		ids = append(ids, fmt.Sprint(i))
+	}
+	scheduler.observe(heads(noon, ids...), noon, everything)
+	if got := scheduler.notMine(func(id string) bool { return id == "mine" }); len(got) != 0 {
+		t.Errorf("%d queues that were never leased are to be given back", len(got))
+	}
+	if len(scheduler.line) != 1 || scheduler.line[0].endpointID != "mine" {
+		t.Errorf("%d queues wait", len(scheduler.line))
+	}
+	scheduler.forgetIdle()
+	if n := len(scheduler.queues); n != 1 {
+		t.Errorf("%d endpoints are remembered", n)
+	}
+}
+
 func TestSchedulerForgetsIdle(t *testing.T) {
 	scheduler := newTestScheduler(8)
 	for i := range maxQueues + 1 {
