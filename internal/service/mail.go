@@ -9,6 +9,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/letter"
+	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/service/keyring"
 	"github.com/assayhq/assay/internal/service/signin"
 	"github.com/assayhq/assay/internal/store"
@@ -168,25 +169,35 @@ func (s *Service) NextMailDue(ctx context.Context) (time.Time, error) {
 
 // openMail returns the mail that was claimed, or nil when there is nothing to send in it.
 func (s *Service) openMail(ctx context.Context, m *store.Mail) (*OutgoingMail, error) {
-	if m.Kind == signin.ResetRequest {
-		return nil, s.answerReset(ctx, m)
-	}
 	out := &OutgoingMail{ID: m.ID, AccountID: m.AccountID, Attempts: m.Attempts, CreatedAt: m.CreatedAt, row: m}
+	if m.Kind == signin.ResetRequest {
+		return nil, s.answerReset(ctx, out)
+	}
 	var content mailContent
 	if err := s.openMailContent(m, &content); err != nil {
-		s.log.ErrorContext(ctx, "a queued mail cannot be read", "mail_id", m.ID, "error", err)
-		return nil, s.MailRefused(ctx, out, mailUnreadable)
+		return nil, s.unreadableMail(ctx, out, err)
 	}
 	out.To, out.Letter = content.To, content.Letter
 	return out, nil
 }
 
+// unreadableMail puts off what cannot be opened: with the right keys again, it can. What says nothing when it is open
+// never will.
+func (s *Service) unreadableMail(ctx context.Context, m *OutgoingMail, cause error) error {
+	s.log.ErrorContext(ctx, "a queued mail cannot be read", "mail_id", m.ID, "kind", m.row.Kind, "error", cause)
+	if !errors.Is(cause, secret.ErrOpen) {
+		return s.MailRefused(ctx, m, mailUnreadable)
+	}
+	_, err := s.MailPutOff(ctx, m, mailUnreadable)
+	return err
+}
+
 // answerReset makes the link and its mail where somebody has the email; either way the request is done.
-func (s *Service) answerReset(ctx context.Context, m *store.Mail) error {
+func (s *Service) answerReset(ctx context.Context, request *OutgoingMail) error {
+	m := request.row
 	var r signin.RequestedReset
 	if err := s.openMailContent(m, &r); err != nil {
-		s.log.ErrorContext(ctx, "a request for a link cannot be read", "mail_id", m.ID, "error", err)
-		return s.finishMail(ctx, func(tx *store.Tx) error { return tx.FailMail(m, mailUnreadable, s.now()) })
+		return s.unreadableMail(ctx, request, err)
 	}
 	return s.finishMail(ctx, func(tx *store.Tx) error {
 		if err := tx.DeleteMail(m); err != nil {
