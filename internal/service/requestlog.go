@@ -195,7 +195,7 @@ func (s *Service) RequestUse(
 	}
 	until, after := uuid.MustParse(uuid7.First(use.Begin)), uuid.Nil
 	for looked := 0; ; {
-		blocks, err := s.store.Lists(ctx).RequestBlocks(ctx, key.Tenant, after, until, uuid.Nil, requestBlocks)
+		blocks, err := s.store.RequestBlocks(ctx, key.Tenant, after, until, uuid.Nil, requestBlocks)
 		if err != nil {
 			return nil, err
 		}

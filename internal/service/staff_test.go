@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/uuid7"
@@ -181,6 +183,14 @@ func TestAdministration(t *testing.T) {
 				t.Errorf("database %+v", h.Database)
 			}
 		})
+		t.Run("HealthWithoutMedia", func(t *testing.T) {
+			o.Reconfigure(t, func(c *service.Config) { c.Media = hangingMedia{c.Media} })
+			h, err := o.Service.Health(ctx, by(o.boss))
+			must.NoError(t, err)
+			if h.DatabaseError != nil || h.Database == nil || !errors.Is(h.MediaError, context.DeadlineExceeded) {
+				t.Errorf("database %+v, %v; media %v", h.Database, h.DatabaseError, h.MediaError)
+			}
+		})
 		t.Run("Staff", func(t *testing.T) {
 			_, err := o.Service.CreateStaff(ctx, o.boss.Actor(access.Origin{}), "boss@example.com", "Double", access.Admin)
 			if got := problemsOf(err); !slices.Equal(got, []string{"email taken"}) {
@@ -210,6 +220,14 @@ func TestAdministration(t *testing.T) {
 			}
 		})
 	})
+}
+
+// hangingMedia is a media store that does not answer.
+type hangingMedia struct{ media.Store }
+
+func (hangingMedia) Ping(ctx context.Context) error {
+	<-ctx.Done()
+	return ctx.Err()
 }
 
 // TestStaffAccess holds what becomes of sessions, tokens and passwords when an administrator changes a staff user.

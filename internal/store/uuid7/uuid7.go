@@ -58,7 +58,7 @@ func Parse(s string) (string, bool) {
 // First returns an id that sorts before every id of the time or later, and after those of earlier milliseconds.
 func First(t time.Time) string {
 	var id uuid.UUID
-	setTime(&id, t.UnixMilli())
+	setTime(&id, max(t.UnixMilli(), 0)) // there are none of before 1970
 	id[6] = 0x70
 	id[8] = 0x80
 	return id.String()

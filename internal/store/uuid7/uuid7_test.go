@@ -10,6 +10,15 @@ import (
 	"github.com/assayhq/assay/internal/store/uuid7"
 )
 
+// TestFirst_LongAgo: every id sorts after a time for which none could be made.
+func TestFirst_LongAgo(t *testing.T) {
+	for _, at := range []time.Time{{}, time.Date(1960, 1, 1, 0, 0, 0, 0, time.UTC), time.Unix(0, -1)} {
+		if first := uuid7.First(at); first > uuid7.New() || first != uuid7.First(time.Unix(0, 0)) {
+			t.Errorf("the first id of %s is %s", at, first)
+		}
+	}
+}
+
 // TestNewAt checks that ids carry the time they are made for, also a past one, and keep the order of one time.
 func TestNewAt(t *testing.T) {
 	now := time.Date(2026, 9, 1, 8, 30, 0, 123_456_000, time.UTC)
