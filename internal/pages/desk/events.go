@@ -86,8 +86,8 @@ func (f *feed) leave(c chan struct{}) {
 func (f *feed) watch() {
 	tick := time.NewTicker(f.every)
 	defer tick.Stop()
+	nudged := false // until pages are told
 	for {
-		nudged := false
 		select {
 		case <-f.stop:
 			return
@@ -102,6 +102,7 @@ func (f *feed) watch() {
 			return
 		}
 		f.mu.Unlock()
+		begun := time.Now()
 		ctx, cancel := context.WithTimeout(context.Background(), feedWriteLimit)
 		counts, err := f.look(ctx, access.Live)
 		cancel()
@@ -109,15 +110,21 @@ func (f *feed) watch() {
 			f.log.Warn("the desk cannot read the numbers of orders", "error", err)
 			continue
 		}
-		f.seen(counts, nudged)
+		f.seen(counts, begun, nudged)
+		nudged = false
 	}
 }
 
-// seen keeps the numbers and tells all pages when they have changed, or when something else is known to have.
-func (f *feed) seen(counts map[order.Status]int64, changed bool) {
+// seen keeps the numbers that a look has found and tells all pages when they have changed, or when something else is
+// known to have. Numbers of a look that began before the last one are not kept.
+func (f *feed) seen(counts map[order.Status]int64, begun time.Time, changed bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.lookedAt = time.Now()
+	if begun.Before(f.lookedAt) {
+		counts = f.counts
+	} else {
+		f.lookedAt = begun
+	}
 	if maps.Equal(counts, f.counts) && !changed {
 		return
 	}

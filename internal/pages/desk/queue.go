@@ -160,11 +160,12 @@ func (d *Desk) showRows(w http.ResponseWriter, r *http.Request, who *visitor) er
 
 func (d *Desk) queueView(w http.ResponseWriter, r *http.Request, who *visitor) (*queueView, error) {
 	ctx, q := r.Context(), readQueueQuery(r.URL.Query(), d.Service.Catalog())
+	begun := time.Now()
 	counts, err := d.Service.OrderCounts(ctx, access.Live)
 	if err != nil {
 		return nil, err
 	}
-	d.feed.seen(counts, false) // it has read them anyway
+	d.feed.seen(counts, begun, false) // it has read them anyway
 	version, _ := d.feed.state()
 	mine, err := d.Service.CountAssigned(ctx, actorOf(who), mostAssigned)
 	if err != nil {
