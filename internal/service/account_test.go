@@ -32,7 +32,7 @@ func TestAccounts(t *testing.T) {
 			if err != nil || owner.Email != "owner@acme.example" || owner.Role != access.Owner {
 				t.Fatalf("the owner is %+v (%v)", owner, err)
 			}
-			if ok, err := access.VerifyPassword(owner.PasswordHash, made.Password); err != nil || !ok {
+			if ok, err := access.VerifyPassword(t.Context(), owner.PasswordHash, made.Password); err != nil || !ok {
 				t.Errorf("the password does not open the account: %v", err)
 			}
 		})

@@ -252,7 +252,7 @@ func TestStaff(t *testing.T) {
 				found.Role != access.Reviewer || !found.Active() {
 				t.Errorf("stored %+v", found)
 			}
-			if ok, err := access.VerifyPassword(found.PasswordHash, n.Password); !ok || err != nil {
+			if ok, err := access.VerifyPassword(t.Context(), found.PasswordHash, n.Password); !ok || err != nil {
 				t.Errorf("the password is not the stored one: %v", err)
 			}
 			if byID, err := w.Service.FindStaff(ctx, strings.ToUpper(n.Staff.ID)); err != nil || byID.ID != n.Staff.ID {

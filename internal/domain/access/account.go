@@ -61,10 +61,13 @@ func CheckName(what, name string) error {
 	return nil
 }
 
-// NormalizeEmail validates an address and returns it in the form in which it is unique.
+// NormalizeEmail validates an address and returns it in the form in which it is unique. Letters that would become
+// others of ASCII, such as the sign for kelvin, are refused: the mailbox is not that of the address without them.
 func NormalizeEmail(s string) (string, error) {
 	a, err := mail.ParseAddress(s)
-	if err != nil || a.Address != s || len(s) > 254 || strings.ContainsFunc(s, unicode.IsControl) {
+	if err != nil || a.Address != s || len(s) > 254 || strings.ContainsFunc(s, func(r rune) bool {
+		return unicode.IsControl(r) || r >= utf8.RuneSelf && unicode.ToLower(r) < utf8.RuneSelf
+	}) {
 		return "", fmt.Errorf("%q is not an email address", s)
 	}
 	return strings.ToLower(s), nil

@@ -1,6 +1,8 @@
 package access_test
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -41,7 +43,7 @@ func TestNormalizeEmail(t *testing.T) {
 	t.Run("Refused", func(t *testing.T) {
 		for _, text := range []string{
 			"", "owner", "@example.com", "owner@", "Owner <owner@example.com>", "a@b, c@d", " a@b.c", "a@b.c\n",
-			strings.Repeat("a", 251) + "@b.c",
+			strings.Repeat("a", 251) + "@b.c", "mar\u212A@example.com", "\u0130@example.com",
 		} {
 			if got, err := access.NormalizeEmail(text); err == nil {
 				t.Errorf("%q is read as %q", text, got)
@@ -72,13 +74,20 @@ func TestPassword(t *testing.T) {
 	password := access.NewPassword()
 	hash := access.HashPassword(password)
 	t.Run("Verified", func(t *testing.T) {
-		if ok, err := access.VerifyPassword(hash, password); !ok || err != nil {
+		if ok, err := access.VerifyPassword(t.Context(), hash, password); !ok || err != nil {
 			t.Errorf("the password is refused: %v", err)
 		}
 	})
 	t.Run("Wrong", func(t *testing.T) {
-		if ok, err := access.VerifyPassword(hash, password+"x"); ok || err != nil {
+		if ok, err := access.VerifyPassword(t.Context(), hash, password+"x"); ok || err != nil {
 			t.Errorf("another password is accepted: %v", err)
+		}
+	})
+	t.Run("GivenUp", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if ok, err := access.VerifyPassword(ctx, hash, password); ok || !errors.Is(err, context.Canceled) {
+			t.Errorf("hashed for somebody who has gone: %v", err)
 		}
 	})
 	t.Run("HashTellsNothing", func(t *testing.T) {
@@ -91,7 +100,7 @@ func TestPassword(t *testing.T) {
 			"", "x", "$2y$10$abc", hash[:len(hash)-2], strings.Replace(hash, "v=19", "v=18", 1),
 			strings.Replace(hash, "m=", "n=", 1),
 		} {
-			if ok, err := access.VerifyPassword(broken, password); ok || err == nil {
+			if ok, err := access.VerifyPassword(t.Context(), broken, password); ok || err == nil {
 				t.Errorf("%q is taken for a hash", broken)
 			}
 		}

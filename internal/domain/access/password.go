@@ -1,6 +1,7 @@
 package access
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/subtle"
 	"encoding/base64"
@@ -32,13 +33,15 @@ func NewPassword() string { return randomBase62(20) }
 func HashPassword(password string) string {
 	salt := make([]byte, saltLength)
 	_, _ = rand.Read(salt)
+	hash, _ := derive(context.Background(), password, salt, argonTime, argonMemory, argonThreads)
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, argonMemory, argonTime, argonThreads,
 		base64.RawStdEncoding.EncodeToString(salt),
-		base64.RawStdEncoding.EncodeToString(derive(password, salt, argonTime, argonMemory, argonThreads)))
+		base64.RawStdEncoding.EncodeToString(hash))
 }
 
-// VerifyPassword reports whether the password is the one behind the hash, in constant time for a given hash.
-func VerifyPassword(hash, password string) (bool, error) {
+// VerifyPassword reports whether the password is the one behind the hash, in constant time for a given hash. The end of
+// ctx ends the wait for its turn: nobody waits behind those who have gone.
+func VerifyPassword(ctx context.Context, hash, password string) (bool, error) {
 	fields := strings.Split(hash, "$")
 	if len(fields) != 6 || fields[1] != "argon2id" {
 		return false, errors.New("password hash has an unknown form")
@@ -60,11 +63,21 @@ func VerifyPassword(hash, password string) (bool, error) {
 	if err != nil || len(want) != argonLength {
 		return false, errors.New("password hash is broken")
 	}
-	return subtle.ConstantTimeCompare(want, derive(password, salt, time, memory, threads)) == 1, nil
+	got, err := derive(ctx, password, salt, time, memory, threads)
+	return subtle.ConstantTimeCompare(want, got) == 1, err
 }
 
-func derive(password string, salt []byte, time, memory uint32, threads uint8) []byte {
-	hashing <- struct{}{}
+func derive(
+	ctx context.Context, password string, salt []byte, time, memory uint32, threads uint8,
+) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	select {
+	case hashing <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	defer func() { <-hashing }()
-	return argon2.IDKey([]byte(password), salt, time, memory, threads, argonLength)
+	return argon2.IDKey([]byte(password), salt, time, memory, threads, argonLength), nil
 }

@@ -94,7 +94,7 @@ func (g *SignIn) confirmPassword(ctx context.Context, who *access.Person, passwo
 	if err != nil {
 		return err
 	}
-	ok, err := access.VerifyPassword(who.PasswordHash, password)
+	ok, err := access.VerifyPassword(ctx, who.PasswordHash, password)
 	if err != nil {
 		return err
 	}

@@ -138,7 +138,7 @@ func (g *SignIn) Password(
 	if err != nil {
 		return nil, false, err
 	}
-	ok, err := access.VerifyPassword(hash, password)
+	ok, err := access.VerifyPassword(ctx, hash, password)
 	if err != nil {
 		return nil, false, err
 	}
