@@ -149,6 +149,7 @@ func TestChangeEmail(t *testing.T) {
 		if err := w.ConfirmEmail(t.Context(), token, origin); !errors.Is(err, signin.LinkUnusable) {
 			t.Errorf("a second time: %v", err)
 		}
+		w.session = w.start(t, w.who) // the former one has ended
 		must.NoError(t, ask("late@acme.example"))
 		late := tokenIn(w.WantMails(t, "email-change late@acme.example")[0].Text)
 		w.Clock.Advance(access.ResetLife + time.Second)
