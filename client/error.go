@@ -116,7 +116,7 @@ type received struct {
 func (r received) failure() *Error {
 	var e Error
 	if err := json.Unmarshal(r.body, &e); err != nil || e.Code == "" {
-		return r.unexpected(r.foreignAnswer())
+		return r.unexpected(r.foreignAnswer() + r.wrongBase())
 	}
 	e.StatusCode = r.response.StatusCode
 	return r.complete(&e)
@@ -157,6 +157,14 @@ func (r received) foreignAnswer() string {
 	}
 	contentType := r.response.Header.Get("Content-Type")
 	return fmt.Sprintf("the answer (%q, %d bytes) is not an error of the service", contentType, len(r.body))
+}
+
+// wrongBase asks for the prefix of the API, which is easily forgotten, where the request went without it.
+func (r received) wrongBase() string {
+	if strings.Contains(r.request.URL.Path, "/v1/integrations/") {
+		return ""
+	}
+	return "; does the base URL end in /v1/integrations?"
 }
 
 // UnmarshalJSON reads an error as the service writes it: the envelope of a failed request, or the error of a failed

@@ -118,6 +118,20 @@ func TestForeignAnswers(t *testing.T) {
 	}
 }
 
+// TestForeignAnswers_WrongBase checks that the error tells of a base URL without the prefix of the API, and only then.
+func TestForeignAnswers_WrongBase(t *testing.T) {
+	const question = "does the base URL end in /v1/integrations?"
+	for prefix, asks := range map[string]bool{"": true, "/assay": true, "/v1/integrations": false} {
+		s := newService(t, answer(404, "<html>Not found</html>"))
+		c, err := client.New(strings.TrimSuffix(s.url, "/v1/integrations")+prefix, testKey)
+		noError(t, err)
+		_, err = c.GetMe(t.Context())
+		if err == nil || strings.Contains(err.Error(), question) != asks {
+			t.Errorf("%q: got %v", prefix, err)
+		}
+	}
+}
+
 func TestListsWithoutData(t *testing.T) {
 	for _, body := range []string{`{}`, `{"data":null}`} {
 		s := newService(t, answer(200, body), answer(200, body), answer(200, body))

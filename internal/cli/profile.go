@@ -33,6 +33,7 @@ type profiles struct {
 }
 
 const (
+	apiPrefix      = "/v1/integrations" // of the integration API on a server
 	defaultServer  = "http://localhost:8080"
 	defaultProfile = "default"
 )
@@ -118,7 +119,8 @@ func (inv *invocation) remote() (*client.Client, *lastAnswer, error) {
 
 func (p profile) client() (*client.Client, *lastAnswer, error) {
 	answer := &lastAnswer{transport: client.DefaultTransport()}
-	c, err := client.New(strings.TrimRight(p.Server, "/")+"/v1/integrations", p.Key,
+	server := strings.TrimSuffix(strings.TrimRight(p.Server, "/"), apiPrefix) // some give the base URL of the API
+	c, err := client.New(server+apiPrefix, p.Key,
 		client.WithHTTPClient(&http.Client{Transport: answer}), client.WithUserAgent("assay-cli/1"),
 		client.WithResponseHook(answer.keepQuota))
 	return c, answer, err

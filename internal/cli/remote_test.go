@@ -36,6 +36,23 @@ func TestRemote_NoAnswer(t *testing.T) {
 	})
 }
 
+// TestRemote_Server checks that a server may be named with the prefix of the API.
+func TestRemote_Server(t *testing.T) {
+	var path string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path = r.URL.Path
+		_, _ = io.WriteString(w, `{"availableCredits":1}`)
+	}))
+	t.Cleanup(server.Close)
+	for _, suffix := range []string{"", "/", "/v1/integrations", "/v1/integrations/"} {
+		set := map[string]string{"ASSAY_SERVER": server.URL + suffix, "ASSAY_KEY": "assay_test_x"}
+		code, _, stderr := run(t, t.TempDir(), set, "balance")
+		if code != 0 || path != "/v1/integrations/balance" {
+			t.Errorf("%q: status %d, asks for %s, says %q", suffix, code, path, stderr)
+		}
+	}
+}
+
 // TestUpload_Files checks that all arguments after -- are files, and that refused ones are named.
 func TestUpload_Files(t *testing.T) {
 	t.Chdir(t.TempDir())

@@ -114,8 +114,10 @@ _BY_STATUS: Dict[int, Type[APIError]] = {
 }
 
 
-def api_error(status: int, envelope: Dict[str, Any], request_id: str, retry_after: Optional[float]) -> APIError:
-    """The error of an envelope, or of an answer without one (an empty envelope)."""
+def api_error(
+    status: int, envelope: Dict[str, Any], request_id: str, retry_after: Optional[float], without: str
+) -> APIError:
+    """The error of an envelope, or of an answer without one (an empty envelope): without says so."""
     code = str(envelope.get("code") or f"http-{status}")
     kind = _BY_STATUS.get(status, ServerError if status >= 500 else APIError)
     if code == "validation-error":
@@ -124,7 +126,7 @@ def api_error(status: int, envelope: Dict[str, Any], request_id: str, retry_afte
     return kind(
         status,
         code,
-        str(envelope.get("message") or "the answer has no error envelope"),
+        str(envelope.get("message") or without),
         details if isinstance(details, dict) else {},
         str(envelope.get("request_id") or request_id),
         retry_after,

@@ -120,8 +120,13 @@ class Transport:
             raise UnexpectedAnswerError(f"{method} {path}: the answer is longer than {MAX_ANSWER_BYTES} bytes", status)
         if 200 <= status < 300:
             return _decode(method, path, status, text)
+        question = "" if self.base_url.endswith("/v1/integrations") else "; does the base URL end in /v1/integrations?"
         raise api_error(
-            status, _envelope(text), fields.get("X-Request-Id", ""), parse_retry_after(fields.get("Retry-After"))
+            status,
+            _envelope(text),
+            fields.get("X-Request-Id", ""),
+            parse_retry_after(fields.get("Retry-After")),
+            "the answer has no error envelope" + question,
         )
 
 

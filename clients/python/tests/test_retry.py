@@ -176,6 +176,16 @@ class Retries(unittest.TestCase):
                     call("1")
         self.assertEqual(len(stub.requests), 5)
 
+    def test_a_forgotten_prefix_of_the_base_url_is_asked_for(self) -> None:
+        question = "the answer has no error envelope; does the base URL end in /v1/integrations?"
+        with Stub((404, {}, None), (404, {}, None)) as stub:
+            with self.assertRaises(NotFoundError) as caught:
+                Client(stub.url.replace("/v1/integrations", ""), "key").get_balance()
+            self.assertIn(question, str(caught.exception))
+            with self.assertRaises(NotFoundError) as caught:
+                Client(stub.url, "key").get_balance()
+            self.assertNotIn("base URL", str(caught.exception))
+
     def test_errors_by_code(self) -> None:
         problem = {"field": "photos", "code": "required", "message": "m"}
         cases = [

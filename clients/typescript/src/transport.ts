@@ -60,7 +60,7 @@ export class Transport {
     this.#options.onResponse?.({ method: call.method, path: call.path, attempt, status, headers });
     const text = await response.text().catch(failed);
     if (response.ok) return decode(where, status, text);
-    throw apiError({ ...envelope(status, text), ...headersOf(response) });
+    throw apiError({ ...envelope(status, text, this.baseURL), ...headersOf(response) });
   }
 
   #init(call: Call, signal: AbortSignal): RequestInit {
@@ -85,13 +85,14 @@ function decode(where: string, status: number, text: string): unknown {
   return value;
 }
 
-function envelope(status: number, text: string) {
+function envelope(status: number, text: string, baseURL: string) {
   const value = parse(text) ?? {};
   const { code, message, details, request_id } = value;
+  const question = baseURL.endsWith("/v1/integrations") ? "" : "; does the base URL end in /v1/integrations?";
   return {
     status,
     code: typeof code === "string" ? code : `http-${status}`,
-    message: typeof message === "string" ? message : "the answer has no error envelope",
+    message: typeof message === "string" ? message : `the answer has no error envelope${question}`,
     details: (typeof details === "object" && details !== null ? details : {}) as Record<string, unknown>,
     requestId: typeof request_id === "string" ? request_id : "",
   };

@@ -136,6 +136,15 @@ test("only the service says that something is missing", async (t) => {
   }
 });
 
+test("a forgotten prefix of the base URL is asked for", async (t) => {
+  const question = "the answer has no error envelope; does the base URL end in /v1/integrations?";
+  for (const suffix of ["/v1/integrations", ""]) {
+    const { url } = await stub(t, { status: 404 });
+    const client = new assay.Client(url.replace("/v1/integrations", suffix), "key");
+    await assert.rejects(client.getBalance(), (error) => error.message.includes(question) === (suffix === ""));
+  }
+});
+
 test("errors by code", async (t) => {
   const problem = { field: "photos", code: "required", message: "m" };
   const cases = [
