@@ -133,6 +133,7 @@ type startView struct {
 	place
 	Key       *access.Key // a Test key of the member's own; nil: none yet
 	Used      bool        // the key
+	Ordered   bool        // the account has a Test order
 	Endpoints int         // of the key
 	Me        string      // curl that tells what a key is
 	Listen    string
@@ -146,6 +147,11 @@ func (p *Portal) showStart(w http.ResponseWriter, r *http.Request, who *visitor)
 			"assay listen --forward-to http://localhost:3000/assay",
 	}
 	v.Switch = nil // it is about Test
+	totals, err := p.Service.AccountTotals(r.Context(), who.actor(), who.actor().Tenant)
+	if err != nil {
+		return err
+	}
+	v.Ordered = totals.Orders > 0
 	keys, err := p.usableKeys(r, who)
 	if err != nil {
 		return err
