@@ -268,7 +268,7 @@ func TestUploadPhotos_OriginalName(t *testing.T) {
 			{name: "Japanese", sent: "写真/正面.jpg", want: "正面.jpg"},
 			{name: "Spaces", sent: "my photo (1).jpg", want: "my photo (1).jpg"},
 			{name: "Quotes", sent: `a"b.jpg`, want: `a"b.jpg`},
-			{name: "InvalidUTF8", sent: "a\xffb.jpg", want: "ab.jpg"},
+			{name: "InvalidUTF8", sent: "a\xffb.jpg", want: "a\uFFFDb.jpg"},
 			{name: "Long", sent: strings.Repeat("é", 300) + ".jpg", want: strings.Repeat("é", 255)},
 		} {
 			t.Run(original.name, func(t *testing.T) {

@@ -88,10 +88,11 @@ func TestOriginalName(t *testing.T) {
 		{`\\`, "photo"},
 		{"\x00\x01", "photo"},
 		{"a\x00b\r\nc\x7f\u0085.jpg", "abc.jpg"},
-		{"a\xff\xfeb.jpg", "ab.jpg"},
+		{"a\xff\xfeb.jpg", "a\uFFFDb.jpg"},
+		{"\x93\xfa\x96{.jpg", "\uFFFD{.jpg"}, // Shift JIS
 		{"a\u202Egpj.exe\u2066\u200F.png", "agpj.exe.png"},
 		{"写真 1.heic", "写真 1.heic"},
-		{"dir/写\xe5真.heic", "写真.heic"},
+		{"dir/写\xe5真.heic", "写\uFFFD真.heic"},
 		{" spaced name .jpg ", " spaced name .jpg "},
 		{strings.Repeat("x", 255), strings.Repeat("x", 255)},
 		{strings.Repeat("写", 256), strings.Repeat("写", 255)},
