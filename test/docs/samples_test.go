@@ -97,8 +97,8 @@ func (w *world) prepare(ctx context.Context, s docs.Sample) docs.Sample {
 		if s.Operation == "submitUpdatePhotos" {
 			w.moveOrder(id, "claim", "")
 			w.moveOrder(id, "request_photos", `{"photos": [
-				{"index_code": "serial-number", "condition": "unclear", "requirements": ["sharp-focus"]},
-				{"index_code": "authenticity-card", "condition": "missing", "requirements": ["full-frame"]}
+				{"index_code": "overall-picture", "condition": "unclear", "requirements": ["sharp-focus"]},
+				{"index_code": "logo", "condition": "missing", "requirements": ["full-frame"]}
 			]}`)
 		}
 		photos = w.livePhotos

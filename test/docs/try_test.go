@@ -68,8 +68,25 @@ func (w *world) tryInBrowser(t *testing.T) {
 		t.Errorf("the answer is %s", got)
 	}
 
-	b.Allow("404") // the browser tells of it
 	b.Open("/docs/reference/orders?lang=en")
+	b.Click("#createOrder .try summary")
+	send("createOrder", key)
+	b.AwaitTrue(`document.querySelector("#createOrder [data-status]").textContent === "201"`)
+	if got := b.Text("#createOrder [data-request]"); strings.Contains(got, "media.assay.example") {
+		t.Errorf("the example photos were sent: %s", got)
+	}
+	if uitest.Eval[bool](b, `document.querySelector("#createOrder [data-body]").value.includes("media.assay.example")`) {
+		t.Error("the example photos are still shown")
+	}
+	b.Click("#simulateOrder .try summary")
+	b.Fill("#try-simulateOrder-body", `{"state": "update-photos"}`)
+	send("simulateOrder", key)
+	b.AwaitTrue(`document.querySelector("#simulateOrder [data-status]").textContent === "200"`)
+	b.Click("#submitUpdatePhotos .try summary")
+	send("submitUpdatePhotos", key)
+	b.AwaitTrue(`document.querySelector("#submitUpdatePhotos [data-status]").textContent === "202"`)
+
+	b.Allow("404") // the browser tells of it
 	b.Click("#getOrder .try summary")
 	b.Fill("#try-getOrder-id", "no such order/é?")
 	send("getOrder", key)

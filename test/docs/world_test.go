@@ -142,7 +142,7 @@ func (w *world) run(t *testing.T, command string, arguments ...string) string {
 	return string(out)
 }
 
-// liveOrder makes a Live order of a bag that can wait for its answer, and returns its id.
+// testOrder makes a Test order of a bag.
 func (w *world) testOrder(ctx context.Context, externalID string) {
 	w.t.Helper()
 	_, err := w.test.CreateOrder(ctx, client.CreateOrder{
@@ -152,6 +152,7 @@ func (w *world) testOrder(ctx context.Context, externalID string) {
 	must.NoError(w.t, err)
 }
 
+// liveOrder makes a Live order of a bag that can wait for its answer, and returns its id.
 func (w *world) liveOrder(ctx context.Context, externalID string) string {
 	created, err := w.live.CreateOrder(ctx, client.CreateOrder{
 		CategoryCode: "bags", BrandCode: "prada", AnswerTime: 1440, ExternalID: externalID,

@@ -1,15 +1,21 @@
 package docs
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/assayhq/assay/docs/guides"
+	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/pages/admin"
 	"github.com/assayhq/assay/internal/pages/desk"
 	"github.com/assayhq/assay/internal/pages/portal"
@@ -117,5 +123,94 @@ func TestTextsOfCodes(t *testing.T) {
 	}
 	if len(unused) > 0 {
 		t.Errorf("no refusal without a text has the codes %q any more", unused)
+	}
+}
+
+// problemCodes are the codes of broken rules in the source of what reads the requests of integrators.
+func problemCodes(t *testing.T) []string {
+	t.Helper()
+	var out []string
+	add := func(e ast.Expr) {
+		if literal, ok := e.(*ast.BasicLit); ok && literal.Kind == token.STRING {
+			code, err := strconv.Unquote(literal.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, code)
+		}
+	}
+	var constants bool
+	visit := func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr: // the code stands before the message
+			name := calledName(n)
+			said := slices.Contains([]string{"Problem", "problem", "InvalidField"}, name) ||
+				strings.EqualFold(name, "add") && len(n.Args) == 3
+			if said && len(n.Args) > 1 {
+				add(n.Args[len(n.Args)-2])
+			}
+		case *ast.KeyValueExpr:
+			if key, ok := n.Key.(*ast.Ident); ok && key.Name == "Code" {
+				add(n.Value)
+			}
+		case *ast.ValueSpec:
+			if constants && strings.HasPrefix(n.Names[0].Name, "Code") {
+				add(n.Values[0])
+			}
+		}
+		return true
+	}
+	for _, folder := range []string{"api/integration", "httpx/input", "domain/webhook"} {
+		constants = folder == "httpx/input" // elsewhere they are the codes of refusals
+		files, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(folder), "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatal(folder, err)
+		}
+		for _, path := range files {
+			if strings.HasSuffix(path, "_test.go") {
+				continue
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(file, visit)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// calledName is the last part of the name of what is called.
+func calledName(call *ast.CallExpr) string {
+	switch f := call.Fun.(type) {
+	case *ast.Ident:
+		return f.Name
+	case *ast.SelectorExpr:
+		return f.Sel.Name
+	}
+	return ""
+}
+
+// TestProblemCodes checks that the guide of errors has every code of a broken rule in its table, and no other.
+func TestProblemCodes(t *testing.T) {
+	want := problemCodes(t)
+	for _, l := range text.Locales {
+		content, err := guides.Read("errors", l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, section, _ := strings.Cut(string(content), "\n### `validation-error`\n")
+		section, _, _ = strings.Cut(section, "\n### ")
+		var got []string
+		for _, row := range regexp.MustCompile("(?m)^\\| (`[^|]*) \\|").FindAllStringSubmatch(section, -1) {
+			for _, code := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[1], -1) {
+				got = append(got, code[1])
+			}
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: the table has\n%q\nthe program has\n%q", l, got, want)
+		}
 	}
 }

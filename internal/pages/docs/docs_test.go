@@ -355,6 +355,7 @@ func TestSearch(t *testing.T) {
 		{"en", "claim", "/docs/desk#claimOrder"},
 		{"ja", "シークレット 更新", "/docs/webhooks#rotate-the-secret"},
 		{"ja", "冪等", "/docs/idempotency"},
+		{"ja", "べき等", "/docs/idempotency"},
 		{"ja", "ＷＥＢＨＯＯＫ　一時停止", "/docs/reference/webhooks#updateWebhook"},
 		{"ja", "not-enough-credits", "/docs/errors#not-enough-credits"},
 	} {

@@ -171,6 +171,7 @@ type try struct {
 
 	Fields []tryField
 	Body   string // JSON to begin with; empty: none
+	Photos string // what URLs of photos in the body begin with that nobody has uploaded; empty: there are none
 	Files  bool
 }
 
@@ -181,6 +182,9 @@ type tryField struct {
 	Required bool
 	Values   []string // to choose from; empty: any text
 }
+
+// examplePhotos begins the URLs of photos in the examples of the documents.
+const examplePhotos = "https://media.assay.example/"
 
 // tryOf returns the form of an operation, or nil where there is none: without a Test key there is nothing to try, and
 // the desk has no Test environment.
@@ -210,6 +214,9 @@ func tryOf(s shown) *try {
 		return t
 	}
 	t.Body = ui.IndentedJSON(content.Examples[0].JSON)
+	if strings.Contains(t.Body, examplePhotos) {
+		t.Photos = examplePhotos
+	}
 	return t
 }
 

@@ -40,11 +40,11 @@ result, err := c.CreateOrder(ctx, client.CreateOrder{
 	"getOrder":   `result, err := c.GetOrder(ctx, "SKU-20417")`,
 	"submitUpdatePhotos": `result, err := c.SubmitUpdatePhotos(ctx, "SKU-20417", client.UpdatePhotos{
 	Photos: []client.UpdatePhoto{
-		{IndexCode: "serial-number", URL: "https://media.assay.example/media/k3x7v2qmzr5tdw6nbhs4ycjfaoplg2ei.jpg"},
-		{IndexCode: "serial-number", URL: "https://media.assay.example/media/t6bq4nzw2rkdm7xsvcf3ohjpgyea5uil.heic"},
-		{IndexCode: "authenticity-card", IsUnableToProvide: true},
+		{IndexCode: "overall-picture", URL: "https://media.assay.example/media/k3x7v2qmzr5tdw6nbhs4ycjfaoplg2ei.jpg"},
+		{IndexCode: "overall-picture", URL: "https://media.assay.example/media/t6bq4nzw2rkdm7xsvcf3ohjpgyea5uil.heic"},
+		{IndexCode: "logo", IsUnableToProvide: true},
 	},
-	Note: "The card is lost.",
+	Note: "The logo has come off.",
 })`,
 	"cancelOrder":   `result, err := c.CancelOrder(ctx, "SKU-20417")`,
 	"simulateOrder": `result, err := c.SimulateOrder(ctx, "SKU-20417", client.SimulatedFake)`,

@@ -130,9 +130,12 @@ func fold(s string) string {
 	}, s)
 }
 
+// spelling makes words that are written in several ways those that the pages have.
+var spelling = strings.NewReplacer("べき等", "冪等")
+
 // find returns the entries that hold every word of a query, the best first.
 func find(index []entry, query string) []found {
-	words := strings.Fields(fold(query))
+	words := strings.Fields(spelling.Replace(fold(query)))
 	if len(words) == 0 {
 		return nil
 	}
