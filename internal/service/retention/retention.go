@@ -173,8 +173,8 @@ func (c *Cleaner) DeleteOldLeases(ctx context.Context, limit int) (int, error) {
 }
 
 // TrimPortalLogs removes entries of the logs of the portal that are older than the time, of up to limit accounts, and
-// returns of how many. A log is trimmed once a day at most, because each time leaves an entry. One that cannot be
-// trimmed does not stop the others.
+// returns of how many. A log is trimmed once a day at most, because each time leaves an entry, and by trimBatch
+// entries at a time. One that cannot be trimmed does not stop the others.
 func (c *Cleaner) TrimPortalLogs(ctx context.Context, before time.Time, limit int) (int, error) {
 	aged, err := c.store.AgedPortalLogs(ctx, before.Add(-trimGap), limit)
 	if err != nil {
