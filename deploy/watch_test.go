@@ -18,6 +18,7 @@ import (
 	"github.com/assayhq/assay/internal/testkit/program"
 	"github.com/assayhq/assay/internal/testkit/redistest"
 	"github.com/assayhq/assay/internal/testkit/requires"
+	"github.com/assayhq/assay/internal/testkit/s3test"
 	"github.com/assayhq/assay/internal/testkit/smtptest"
 )
 
@@ -53,6 +54,31 @@ func TestWatching(t *testing.T) {
 			!strings.HasSuffix(name, "_sum") && !strings.HasSuffix(name, "_count") {
 			t.Errorf("nobody watches %s", name)
 		}
+	}
+}
+
+// TestBucketAway: what the proxy and the probes ask is answered 200 while the bucket, which all nodes share, is away,
+// and the metrics tell of it.
+func TestBucketAway(t *testing.T) {
+	bucket := s3test.Start(t)
+	p := program.Start(t, program.Settings{"media": bucket.Bucket(t)})
+	asked := regexp.MustCompile(`(?m)^\s*(?:health_uri|readinessProbe:\s+httpGet: \{path:) "?(/[^\s"]+)`)
+	paths := map[string]int{"/readyz": http.StatusServiceUnavailable}
+	for _, file := range []string{"proxy/Caddyfile", "kubernetes/pod.yaml"} {
+		match := asked.FindSubmatch(read(t, file))
+		if match == nil {
+			t.Fatalf("%s asks nothing", file)
+		}
+		paths[string(match[1])] = http.StatusOK
+	}
+	bucket.Kill(t)
+	for path, want := range paths {
+		if code := status(t, "http://"+p.Ops+path); code != want {
+			t.Errorf("%s is %d, want %d", path, code, want)
+		}
+	}
+	if metrics := get(t, "http://"+p.Ops+"/metrics"); !strings.Contains(metrics, "\nassay_ready{check=\"media\"} 0\n") {
+		t.Error("the metrics say that the bucket is there")
 	}
 }
 
@@ -217,6 +243,18 @@ func parseExpression(expression string) map[string][]string {
 
 func get(t *testing.T, url string) string {
 	t.Helper()
+	_, body := answer(t, url)
+	return body
+}
+
+func status(t *testing.T, url string) int {
+	t.Helper()
+	code, _ := answer(t, url)
+	return code
+}
+
+func answer(t *testing.T, url string) (code int, body string) {
+	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
 	if err != nil {
 		t.Fatal(err)
@@ -225,9 +263,9 @@ func get(t *testing.T, url string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	body, err := io.ReadAll(response.Body)
+	text, err := io.ReadAll(response.Body)
 	if closed := response.Body.Close(); err != nil || closed != nil {
 		t.Fatal(err, closed)
 	}
-	return string(body)
+	return response.StatusCode, string(text)
 }

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/pprof"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -31,12 +32,14 @@ type check struct {
 
 	mu      sync.Mutex
 	current *checkRun // the last one, which may be running
+	before  *checkRun // the one before it, which has ended
 }
 
 type checkRun struct {
-	done chan struct{}
-	took time.Duration
-	err  error
+	began time.Time
+	done  chan struct{}
+	took  time.Duration
+	err   error
 }
 
 // checkResult is what /readyz tells of a check.
@@ -50,7 +53,7 @@ type checkResult struct {
 // disk or a network does not answer, it is not started again.
 func (c *check) ask() (took time.Duration, err error) {
 	began := time.Now()
-	run := c.begin()
+	run, _ := c.begin()
 	select {
 	case <-run.done:
 		return run.took, run.err
@@ -59,27 +62,49 @@ func (c *check) ask() (took time.Duration, err error) {
 	}
 }
 
-func (c *check) begin() *checkRun {
+// scrapeWait is how long a scrape of the metrics waits for a check.
+const scrapeWait = time.Second
+
+// lately tells a scrape whether the check succeeds. A run that takes longer than scrapeWait leaves what the one before
+// it has found, unless it takes too long for /readyz, too. Nothing is known while the first one runs.
+func (c *check) lately() (ok, known bool) {
+	run, before := c.begin()
+	select {
+	case <-run.done:
+		return run.err == nil, true
+	case <-time.After(scrapeWait):
+	}
+	switch {
+	case time.Since(run.began) > checkTimeout:
+		return false, true
+	case before == nil:
+		return false, false
+	}
+	return before.err == nil, true
+}
+
+// begin returns the run of the check that is under way, a new one where there is none, and the one before it, if any.
+func (c *check) begin() (run, before *checkRun) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.current != nil {
 		select {
 		case <-c.current.done:
+			c.before = c.current
 		default:
-			return c.current
+			return c.current, c.before
 		}
 	}
-	run := &checkRun{done: make(chan struct{})}
+	run = &checkRun{began: time.Now(), done: make(chan struct{})}
 	c.current = run
 	go func() {
 		defer close(run.done)
 		ctx, cancel := context.WithTimeout(context.Background(), checkTimeout)
 		defer cancel()
-		began := time.Now()
 		run.err = c.run(ctx)
-		run.took = time.Since(began)
+		run.took = time.Since(run.began)
 	}()
-	return run
+	return run, c.before
 }
 
 // readyChecks are the checks of /readyz.
@@ -99,8 +124,28 @@ func (s *Server) readyChecks() []*check {
 	return checks
 }
 
+// excluded returns the checks that a request for /readyz does not want to count.
+func (s *Server) excluded(r *http.Request) (names []string, err error) {
+	names = r.URL.Query()["exclude"]
+	var known []string
+	for _, c := range s.checks {
+		known = append(known, c.name)
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("exclude: %q is no check of this node; it has %s", name, strings.Join(known, ", "))
+		}
+	}
+	return names, nil
+}
+
 // ready reports whether requests can be served now, and what does not work otherwise.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
+	excluded, err := s.excluded(r)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
 	results := make(map[string]checkResult, len(s.checks))
 	code, status := http.StatusOK, "ready"
 	var mu sync.Mutex
@@ -112,15 +157,17 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 			if err != nil {
 				result.Error = Reason(err)
 			}
-			if err != nil && !c.hint { // a hint says in the log itself what it has to say
-				s.app.Log.WarnContext(r.Context(), "not ready", "check", c.name, "error", result.Error)
-			}
 			mu.Lock()
 			defer mu.Unlock()
-			if err != nil && !c.hint {
+			results[c.name] = result
+			switch {
+			case err == nil || c.hint: // a hint says in the log itself what it has to say
+			case slices.Contains(excluded, c.name):
+				s.app.Log.WarnContext(r.Context(), "ready without a check", "check", c.name, "error", result.Error)
+			default:
+				s.app.Log.WarnContext(r.Context(), "not ready", "check", c.name, "error", result.Error)
 				code, status = http.StatusServiceUnavailable, "not-ready"
 			}
-			results[c.name] = result
 		})
 	}
 	all.Wait()

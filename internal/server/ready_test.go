@@ -31,9 +31,9 @@ type readiness struct {
 	}
 }
 
-func askReady(t *testing.T, s *Server) (r readiness) {
+func askReady(t *testing.T, s *Server, query ...string) (r readiness) {
 	t.Helper()
-	resp, err := http.Get("http://" + s.listener["ops-listen"].Addr().String() + "/readyz")
+	resp, err := http.Get("http://" + s.listener["ops-listen"].Addr().String() + "/readyz" + strings.Join(query, ""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,6 +145,76 @@ func TestReady(t *testing.T) {
 		s.checks[2].run = disk
 		wantReady(t, s, "", "")
 	})
+}
+
+// TestReady_Exclude checks that what a proxy excludes is run and told, and does not count.
+func TestReady_Exclude(t *testing.T) {
+	s := run(t, nodeSettings(t), slog.New(slog.DiscardHandler))
+	away := func(context.Context) error { return errors.New("the bucket is away") }
+	s.checks[1].run = away
+	wantReady(t, s, "media", "the bucket is away")
+	for query, want := range map[string]int{
+		"?exclude=media":                  http.StatusOK,
+		"?exclude=media&exclude=database": http.StatusOK,
+		"?exclude=database":               http.StatusServiceUnavailable,
+	} {
+		r := askReady(t, s, query)
+		if r.code != want || (r.Status == "ready") != (want == http.StatusOK) || len(r.Checks) != 4 ||
+			r.Checks["media"].Error != "the bucket is away" {
+			t.Errorf("%s: %+v", query, r)
+		}
+	}
+	s.checks[0].run = away
+	if r := askReady(t, s, "?exclude=media"); r.code != http.StatusServiceUnavailable || r.Status != "not-ready" {
+		t.Errorf("database and media fail, media does not count: %+v", r)
+	}
+	for _, query := range []string{"?exclude=bucket", "?exclude=media&exclude=bucket", "?exclude=bucket&exclude=media"} {
+		code, text := fetch(t, "http://"+s.listener["ops-listen"].Addr().String()+"/readyz"+query)
+		const want = `exclude: "bucket" is no check of this node; it has database, media, disk, workers` + "\n"
+		if code != http.StatusBadRequest || text != want {
+			t.Errorf("%s: %d %q", query, code, text)
+		}
+	}
+}
+
+// TestReadyMetric checks that the metrics tell of the checks, and do not wait for one that takes long.
+func TestReadyMetric(t *testing.T) {
+	s := run(t, nodeSettings(t), slog.New(slog.DiscardHandler))
+	want := func(media string) {
+		t.Helper()
+		_, metrics := fetch(t, "http://"+s.listener["ops-listen"].Addr().String()+"/metrics")
+		for check, value := range map[string]string{"database": "1", "media": media, "disk": "1", "workers": "1"} {
+			line := `assay_ready{check="` + check + `"} `
+			if _, rest, ok := strings.Cut(metrics, "\n"+line); ok != (value != "") || ok && rest[:2] != value+"\n" {
+				t.Errorf("%s is not %q: %.2q", line, value, rest)
+			}
+		}
+	}
+	media := s.checks[1]
+	works := media.run
+	want("1")
+	media.run = func(context.Context) error { return errors.New("away") }
+	want("0")
+	want("0") // nobody has asked /readyz
+	media.run = works
+	want("1")
+
+	hang, runs := make(chan struct{}), 0
+	media.run = func(context.Context) error { runs++; <-hang; return nil }
+	want("1") // the last that is known
+	wantReady(t, s, "media", "no answer within")
+	want("0") // as /readyz says
+	close(hang)
+	<-media.current.done
+	if runs != 1 {
+		t.Errorf("%d checks hang at the same time", runs)
+	}
+	want("1")
+
+	first := make(chan struct{})
+	defer close(first)
+	s.checks[1] = &check{name: "media", run: func(context.Context) error { <-first; return nil }}
+	want("") // not known yet
 }
 
 func TestDiskSpace(t *testing.T) {
