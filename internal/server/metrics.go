@@ -102,6 +102,8 @@ type stateMetrics struct{ *Server }
 var (
 	workerIdleMetric = stateMetric("assay_worker_idle_seconds",
 		"Time since a background worker last got something done.", "worker")
+	readyMetric = stateMetric("assay_ready",
+		"1 while a check of /readyz succeeds, 0 while it fails.", "check")
 	diskFreeMetric = stateMetric("assay_disk_free_bytes",
 		"Bytes that can still be written to the file system of --data.")
 	connectionsMetric = stateMetric("assay_connections",
@@ -133,8 +135,8 @@ func stateMetric(name, help string, labels ...string) *prometheus.Desc {
 // Describe implements prometheus.Collector.
 func (s *stateMetrics) Describe(d chan<- *prometheus.Desc) {
 	for _, metric := range []*prometheus.Desc{
-		workerIdleMetric, diskFreeMetric, connectionsMetric, refusedMetric, replicaUpMetric, replicaLagMetric,
-		replicaReadsMetric, leaseMetric, transactionsMetric, overloadMetric, headEntriesMetric, headMetric,
+		workerIdleMetric, readyMetric, diskFreeMetric, connectionsMetric, refusedMetric, replicaUpMetric,
+		replicaLagMetric, replicaReadsMetric, leaseMetric, transactionsMetric, overloadMetric, headEntriesMetric, headMetric,
 	} {
 		d <- metric
 	}
@@ -157,6 +159,15 @@ func oneIf(yes bool) float64 {
 
 // Collect implements prometheus.Collector.
 func (s *stateMetrics) Collect(m chan<- prometheus.Metric) {
+	var checks sync.WaitGroup // beside what else is collected
+	defer checks.Wait()
+	for _, c := range s.checks {
+		checks.Go(func() {
+			if ok, known := c.lately(); known {
+				gauge(m, readyMetric, oneIf(ok), c.name)
+			}
+		})
+	}
 	for _, w := range s.workers {
 		if p, ok := w.(progressing); ok {
 			age, _ := p.Progress()
@@ -200,11 +211,11 @@ const maxHeads = 1000
 func (s *stateMetrics) collectHeads(m chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	heads, err := s.app.Service.AuditHeads(ctx)
+	heads, err := s.app.Store.FirstLogHeads(ctx, maxHeads+1)
 	if err != nil {
 		return
 	}
-	for _, head := range heads[:min(len(heads), maxHeads+1)] {
+	for _, head := range heads {
 		log := head.AccountID
 		switch head.Chain {
 		case audit.Administration:

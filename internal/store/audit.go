@@ -368,33 +368,40 @@ const headBatch = 500
 // LogHeads returns the newest entry of the log of administration and of the logs of every account, without their seals,
 // which say nothing outside the database.
 func (q Queries) LogHeads(ctx context.Context) ([]audit.Head, error) {
+	return q.FirstLogHeads(ctx, math.MaxInt)
+}
+
+// FirstLogHeads is LogHeads for up to limit logs.
+func (q Queries) FirstLogHeads(ctx context.Context, limit int) ([]audit.Head, error) {
 	head, err := q.AdministrationHead(ctx)
 	if err != nil {
 		return nil, err
 	}
-	heads, err := allHeads(ctx, []audit.Head{head}, q.AuditHeads)
+	heads, err := moreHeads(ctx, []audit.Head{head}, limit, q.AuditHeads)
 	if err != nil {
 		return nil, err
 	}
-	heads, err = allHeads(ctx, heads, q.PortalHeads)
+	heads, err = moreHeads(ctx, heads, limit, q.PortalHeads)
 	for i := range heads {
 		heads[i].Seal = ""
 	}
 	return heads, err
 }
 
-// allHeads adds the heads that page returns, account by account.
-func allHeads(
-	ctx context.Context, heads []audit.Head, page func(context.Context, string, int) ([]audit.Head, error),
+// moreHeads adds the heads that page returns, account by account, until there are limit.
+func moreHeads(
+	ctx context.Context, heads []audit.Head, limit int, page func(context.Context, string, int) ([]audit.Head, error),
 ) ([]audit.Head, error) {
-	for last := ""; ; {
-		more, err := page(ctx, last, headBatch)
+	for last := ""; len(heads) < limit; {
+		n := min(headBatch, limit-len(heads))
+		more, err := page(ctx, last, n)
 		if err != nil {
 			return nil, err
 		}
-		if heads = append(heads, more...); len(more) < headBatch {
-			return heads, nil
+		if heads = append(heads, more...); len(more) < n {
+			break
 		}
 		last = more[len(more)-1].AccountID
 	}
+	return heads, nil
 }

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/assayhq/assay/internal/domain/access"
@@ -30,6 +31,22 @@ func TestSealWhileCreating(t *testing.T) {
 			must.NoError(t, err)
 			if len(heads) != 1 || heads[0].Number != int64(i+1) || !s.Chain().HoldsHead(&heads[0]) {
 				t.Errorf("the heads are %+v", heads)
+			}
+		}
+	})
+}
+
+// TestFirstLogHeads checks that as many heads come as there may be, those of all logs where there are fewer.
+func TestFirstLogHeads(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		newBuyer(t, s)
+		newBuyer(t, s)
+		all, err := s.LogHeads(t.Context())
+		must.NoError(t, err)
+		for limit := 1; limit <= len(all)+1; limit++ {
+			heads, err := s.FirstLogHeads(t.Context(), limit)
+			if err != nil || !slices.Equal(heads, all[:min(limit, len(all))]) {
+				t.Errorf("%d heads of %d: %+v, %v", limit, len(all), heads, err)
 			}
 		}
 	})
