@@ -178,8 +178,8 @@ func (g *SignIn) recoveryHash(userID, code string) string {
 }
 
 // RemoveFactors leaves a person nothing to sign in with but their password: who has lost a device has lost the
-// authenticator app and the passkeys on it alike, and its browser is not known any more. All their sessions end; the caller calls SessionStore.ForgetSessions
-// after it.
+// authenticator app and the passkeys on it alike, and its browser is not known any more. All their sessions end; the
+// caller calls SessionStore.ForgetSessions after it.
 func RemoveFactors(tx *store.Tx, a access.Audience, userID string) error {
 	return errors.Join(
 		tx.DeleteTOTP(a, userID), tx.DeletePasskeys(a, userID), tx.ForgetDevices(a, userID), EndSessions(tx, a, userID),

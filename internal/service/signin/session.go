@@ -41,10 +41,11 @@ func NewSessionStore(c Config) *SessionStore {
 	return &SessionStore{config: c, cache: ttlcache.New[string, *access.Session](sessionCacheLife, sessionCacheSize)}
 }
 
-// StartSession signs somebody in who has proved who they are, and records it in the same transaction. The session has
-// a fresh id and secret, whatever the browser sent before, so that nobody can plant a session that a victim then signs
-// in to. The token goes into the cookie and is not kept. Who may not sign in any more, or not with the
-// password that they have given, gets WrongSignIn, who does it too often TooManyLogins. Beyond maxSessions the one ends that was used least lately.
+// StartSession signs somebody in who has proved who they are, and records it in the same transaction. The session has a
+// fresh id and secret, whatever the browser sent before, so that nobody can plant a session that a victim then signs in
+// to. The token goes into the cookie and is not kept. Who may not sign in any more, or not with the password that they
+// have given, gets WrongSignIn, who does it too often TooManyLogins. Beyond maxSessions the one ends that was used
+// least lately.
 func (s *SessionStore) StartSession(
 	ctx context.Context, audience access.Audience, userID string, from access.Origin,
 ) (session *access.Session, token string, err error) {

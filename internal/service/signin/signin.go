@@ -118,8 +118,8 @@ const (
 )
 
 // Password checks email and password. It returns the person, with the password that they had then (see TicketOf), and
-// whether they owe a code of their second factor before they are signed in, or WrongSignIn, PasskeyRequired or TooManyLogins. Nothing in the answer, its
-// time included, tells whether the email exists.
+// whether they owe a code of their second factor before they are signed in, or WrongSignIn, PasskeyRequired or
+// TooManyLogins. Nothing in the answer, its time included, tells whether the email exists.
 func (g *SignIn) Password(
 	ctx context.Context, email, password string, from access.Origin,
 ) (who *access.Person, owesCode bool, err error) {
