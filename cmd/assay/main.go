@@ -19,7 +19,7 @@ func main() {
 	}
 	code := cli.Run(ctx, os.Args[1:], cli.IO{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		LookupEnv: os.LookupEnv, Program: program,
+		LookupEnv: os.LookupEnv, Environ: os.Environ, Program: program,
 	})
 	stop()
 	os.Exit(code)

@@ -25,6 +25,7 @@ type IO struct {
 	Stdout    io.Writer
 	Stderr    io.Writer
 	LookupEnv func(string) (string, bool)
+	Environ   func() []string // NAME=value of every variable, as os.Environ returns them; nil: there are none
 
 	// Program is the path of this executable, which the server starts again as a helper process to decode images;
 	// empty: no helper process.

@@ -106,8 +106,13 @@ func TestSecretKey(t *testing.T) {
 		environment := map[string]string{"ASSAY_SECRET_KEY_FILE": fresh}
 		rotate := []string{"secrets", "rotate", "--json", "--secret-key-previous-file", keyFile}
 		var done struct{ Resealed, Remaining int }
-		code, stdout, stderr := run(t, data, environment, rotate...)
-		if only(t, stdout, &done); code != 0 || done.Resealed != 4 || done.Remaining != 0 {
+		const forgotten = "warning: --secret-key-previous is not given: there was nothing to replace\n"
+		code, stdout, stderr := run(t, data, nil, rotate[:3]...)
+		if only(t, stdout, &done); code != 0 || done.Resealed != 0 || done.Remaining != 0 || stderr != forgotten {
+			t.Errorf("without the replaced key: status %d, %+v, %s", code, done, stderr)
+		}
+		code, stdout, stderr = run(t, data, environment, rotate...)
+		if only(t, stdout, &done); code != 0 || done.Resealed != 4 || done.Remaining != 0 || stderr != "" {
 			t.Errorf("status %d, %+v, %s", code, done, stderr)
 		}
 		code, stdout, _ = run(t, data, environment, rotate...)
@@ -130,6 +135,22 @@ func TestSecretKey(t *testing.T) {
 		fails(t, nil, []string{"--secret-key and --secret-key-file"}, "check", "--secret-key", string(key),
 			"--secret-key-file", keyFile)
 	})
+}
+
+// TestNewerSchema: a program that is too old for the schema sends nobody back to a backup whose newer program works.
+func TestNewerSchema(t *testing.T) {
+	data := t.TempDir()
+	create := []string{"staff", "create", "--email", "a@b.example", "--name", "A", "--role", "admin"}
+	if code, _, stderr := run(t, data, nil, create...); code != 0 {
+		t.Fatal(stderr)
+	}
+	rawsql.Exec(t, filepath.Join(data, "assay.db"),
+		"INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, TRUE)")
+	code, _, stderr := run(t, data, nil, "backup", filepath.Join(t.TempDir(), "backup"))
+	const want = "use that version. Only to go back to this one, restore a backup"
+	if code != 1 || !strings.Contains(stderr, want) {
+		t.Errorf("status %d, %s", code, stderr)
+	}
 }
 
 // TestLostKey: no command makes a key again that the database has lost.

@@ -105,6 +105,9 @@ func secretsRotate(ctx context.Context, inv *invocation, app *server.App) error 
 	if err := inv.print(r, "sealed again: %d, remaining: %d\n", r.Resealed, r.Remaining); err != nil {
 		return err
 	}
+	if inv.settings.SecretKeyPrevious == "" { // else who forgot it would take this for the end, and delete the old key
+		fmt.Fprintln(inv.progress, "warning: --secret-key-previous is not given: there was nothing to replace")
+	}
 	if r.Remaining == 0 {
 		return nil
 	}

@@ -4,8 +4,13 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"log/slog"
+	"os"
+	"os/signal"
 	"runtime"
+	"strings"
+	"syscall"
 
 	"github.com/assayhq/assay/internal/buildinfo"
 	"github.com/assayhq/assay/internal/imaging"
@@ -24,11 +29,20 @@ func serve(ctx context.Context, inv *invocation) (err error) {
 			err = nil // it was told to stop before it had begun to listen
 		}
 	}()
+	hangUps := make(chan os.Signal, 1)
+	signal.Notify(hangUps, syscall.SIGHUP) // it would end the program
+	signal.Ignore(syscall.SIGPIPE)         // so would this one, once nobody reads the pipe that the log goes to
+	defer func() {
+		signal.Stop(hangUps)
+		close(hangUps)
+	}()
 	if inv.settings.Demo = inv.demo != demoOff; inv.settings.Demo && inv.settings.IssuerName == "" {
 		inv.settings.IssuerName = demoIssuer
 	}
 	defer runtime.KeepAlive(server.QuietHeap())
-	app, err := server.Start(ctx, inv.settings, inv.logger())
+	log := inv.logger()
+	inv.warnVariables(ctx, log)
+	app, err := server.Start(ctx, inv.settings, log)
 	if err != nil {
 		return err
 	}
@@ -43,6 +57,11 @@ func serve(ctx context.Context, inv *invocation) (err error) {
 	if err != nil {
 		return err
 	}
+	go func() {
+		for range hangUps {
+			s.RereadCertificate()
+		}
+	}()
 	if inv.demo != demoOff || demoHalfMade(app.Settings.Data) {
 		err := inv.createDemo(inv.reporting(ctx, "demo"), app, s)
 		inv.progress.end()
@@ -53,10 +72,31 @@ func serve(ctx context.Context, inv *invocation) (err error) {
 	return s.Run(ctx, inv.Stderr)
 }
 
+// warnVariables tells of variables that are named like settings but are none, without their values: most are misspelt.
+func (inv *invocation) warnVariables(ctx context.Context, log *slog.Logger) {
+	if inv.Environ == nil {
+		return
+	}
+	unknown := server.UnknownVariables(inv.Environ())
+	if len(unknown) == 0 {
+		return
+	}
+	var flags []string
+	inv.flags.VisitAll(func(f *flag.Flag) { flags = append(flags, f.Name) })
+	for i, name := range unknown {
+		asFlag := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, "ASSAY_"), "_", "-"))
+		if near := nearest(asFlag, flags); near != "" {
+			unknown[i] = fmt.Sprintf("%s (--%s?)", name, near)
+		}
+	}
+	log.WarnContext(ctx, "UNKNOWN VARIABLES: no setting has these names, so they change nothing", "names", unknown)
+}
+
 // imagesCommand is the command of the helper process in which the server decodes photos.
 const imagesCommand = "derive-images"
 
 func deriveImages(_ context.Context, inv *invocation) error {
+	signal.Ignore(syscall.SIGHUP) // which goes to all processes of a service; this one ends with its standard input
 	return imaging.ServeHelper(inv.Stdin, inv.Stdout, imaging.HelperMemory)
 }
 

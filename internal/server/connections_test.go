@@ -40,7 +40,7 @@ func serveWithin(
 	var config *tls.Config
 	if secure {
 		var err error
-		if config, err = set.tlsConfig(time.Now()); err != nil {
+		if config, _, err = set.tlsConfig(time.Now, slog.New(slog.DiscardHandler)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"net/netip"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/netguard"
@@ -81,10 +80,11 @@ func (s *Server) listen(ctx context.Context, pages http.Handler) error {
 		return err
 	}
 	if set.TLSListen != "" {
-		config, err := set.tlsConfig(time.Now())
+		config, files, err := set.tlsConfig(s.app.Config.Now, s.app.Log)
 		if err != nil {
 			return err
 		}
+		s.certificate = files
 		if err := s.add(ctx, "tls-listen", set.TLSListen, pages, config); err != nil {
 			return err
 		}

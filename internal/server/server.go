@@ -57,6 +57,8 @@ type Server struct {
 	leases   []*lease.Lease
 	changes  *changeExchange // nil: there are no other nodes
 	stopping []func()        // ends requests that would never end by themselves
+
+	certificate *certificateFiles // of --tls-listen; nil: none in files
 }
 
 const (
@@ -294,6 +296,7 @@ func (s *Server) Run(ctx context.Context, ready io.Writer) (err error) {
 		return err
 	}
 	go returnMemory(workers)
+	go s.warnMedia(workers)
 	select {
 	case <-ctx.Done():
 	case <-fail.Done():

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -12,11 +13,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"math/big"
 	"net"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/assayhq/assay/internal/host"
@@ -31,8 +36,10 @@ const (
 )
 
 // tlsConfig returns the certificates of the TLS listener: the given files, automatic ones for a domain, or a
-// self-signed one that is kept in --data so that clients can trust it once.
-func (s *Settings) tlsConfig(now time.Time) (*tls.Config, error) {
+// self-signed one that is kept in --data so that clients can trust it once. files is nil for automatic ones.
+func (s *Settings) tlsConfig(
+	now func() time.Time, log *slog.Logger,
+) (config *tls.Config, files *certificateFiles, err error) {
 	if s.TLSDomain != "" {
 		m := &autocert.Manager{
 			Prompt: autocert.AcceptTOS, HostPolicy: autocert.HostWhitelist(s.TLSDomain),
@@ -40,22 +47,110 @@ func (s *Settings) tlsConfig(now time.Time) (*tls.Config, error) {
 		}
 		c := m.TLSConfig()
 		c.MinVersion = tls.VersionTLS12
-		return c, nil
+		return c, nil, nil
 	}
 	certFile, keyFile := s.TLSCert, s.TLSKey
 	if certFile == "" {
 		certFile, keyFile = filepath.Join(s.Data, tlsCertFile), filepath.Join(s.Data, tlsKeyFile)
-		if err := s.ensureSelfSigned(certFile, keyFile, now); err != nil {
-			return nil, fmt.Errorf("self-signed certificate: %w", err)
+		if err := s.ensureSelfSigned(certFile, keyFile, now()); err != nil {
+			return nil, nil, fmt.Errorf("self-signed certificate: %w", err)
 		}
 	}
-	cert, err := tls.LoadX509KeyPair(certFile, keyFile)
-	if err != nil {
-		return nil, fmt.Errorf("TLS certificate: %w", err)
+	if files, err = openCertificate(certFile, keyFile, now, log); err != nil {
+		return nil, nil, fmt.Errorf("TLS certificate: %w", err)
 	}
 	return &tls.Config{
-		Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
-	}, nil
+		GetCertificate: files.get, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
+	}, files, nil
+}
+
+// When the files of a certificate are read again, and how long before its end that is said, and how often.
+const (
+	certificateInterval = time.Minute
+	certificateEnds     = 14 * 24 * time.Hour
+	certificateWarning  = 24 * time.Hour
+)
+
+// certificateFiles is a certificate in files that are read again, so that a renewal needs no restart.
+type certificateFiles struct {
+	cert, key string
+	now       func() time.Time
+	log       *slog.Logger
+	inForce   atomic.Pointer[tls.Certificate]
+
+	mu     sync.Mutex
+	read   time.Time // when the files were read last
+	failed bool      // they could not be used then
+	warned time.Time // when the end of the certificate was told last
+}
+
+func openCertificate(cert, key string, now func() time.Time, log *slog.Logger) (*certificateFiles, error) {
+	c := &certificateFiles{cert: cert, key: key, now: now, log: log, read: now()}
+	first, err := tls.LoadX509KeyPair(cert, key)
+	if err != nil {
+		return nil, err
+	}
+	c.inForce.Store(&first)
+	c.warn()
+	return c, nil
+}
+
+// get returns the certificate for a handshake. One handshake a minute reads the files before, and no other one waits
+// for it: they may be on a disk that does not answer.
+func (c *certificateFiles) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	if c.mu.TryLock() {
+		defer c.mu.Unlock()
+		if c.now().Sub(c.read).Abs() >= certificateInterval {
+			c.reread()
+		}
+	}
+	return c.inForce.Load(), nil
+}
+
+// look reads the files now.
+func (c *certificateFiles) look() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reread()
+}
+
+// reread reads the files, which are perhaps being replaced: what cannot be used is read again by the next call. The
+// caller holds the lock.
+func (c *certificateFiles) reread() {
+	c.read = c.now()
+	found, err := tls.LoadX509KeyPair(c.cert, c.key)
+	switch {
+	case err == nil && !slices.EqualFunc(found.Certificate, c.inForce.Load().Certificate, bytes.Equal):
+		c.inForce.Store(&found)
+		c.log.Info("a new certificate is in force", "file", c.cert, "ends", found.Leaf.NotAfter)
+		c.warned = time.Time{}
+	case err != nil && !c.failed:
+		c.log.Error("the certificate cannot be read again: the former one stays in force", "file", c.cert, "error", err)
+	}
+	c.failed = err != nil
+	c.warn()
+}
+
+// warn tells that the certificate has expired or soon will, once a day.
+func (c *certificateFiles) warn() {
+	now, ends := c.now(), c.inForce.Load().Leaf.NotAfter
+	if ends.Sub(now) > certificateEnds || now.Sub(c.warned) < certificateWarning {
+		return
+	}
+	c.warned = now
+	if now.After(ends) {
+		c.log.Warn("THE CERTIFICATE HAS EXPIRED: clients refuse it. Replace its files; a restart is not needed",
+			"file", c.cert, "ended", ends)
+	} else {
+		c.log.Warn("THE CERTIFICATE ENDS SOON: replace its files; a restart is not needed", "file", c.cert, "ends", ends)
+	}
+}
+
+// RereadCertificate reads the files of the certificate at once, where it is in files.
+func (s *Server) RereadCertificate() {
+	if s.certificate != nil {
+		s.certificate.look()
+	}
 }
 
 // ensureSelfSigned makes a certificate for the names that the settings use, unless there is one.

@@ -71,6 +71,18 @@ func TestWarnings(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, "OPEN DATA FOLDER"},
+		"Certificate": {func(s *Settings) {
+			files := pairSettings(t, time.Now().Add(certificateEnds+time.Hour))
+			s.TLSCert, s.TLSKey = files.TLSCert, files.TLSKey
+		}, ""},
+		"CertificateEnds": {func(s *Settings) {
+			files := pairSettings(t, time.Now().Add(certificateEnds-time.Hour))
+			s.TLSCert, s.TLSKey = files.TLSCert, files.TLSKey
+		}, "THE CERTIFICATE ENDS SOON"},
+		"CertificateEnded": {func(s *Settings) {
+			files := pairSettings(t, time.Now().Add(-time.Hour))
+			s.TLSCert, s.TLSKey = files.TLSCert, files.TLSKey
+		}, "THE CERTIFICATE HAS EXPIRED"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, log := startWith(t, c.change)

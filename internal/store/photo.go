@@ -14,6 +14,39 @@ import (
 	"github.com/assayhq/assay/internal/store/db"
 )
 
+// newestOrders are so many that some of them have photos that are not erased.
+const newestOrders = 20
+
+// NewestPhotos returns the names of up to limit photos that are not erased, the newest of those that the last orders or
+// no order at all have. It reads two ranges of indexes, however many photos there are.
+func (q Queries) NewestPhotos(ctx context.Context, limit int) ([]string, error) {
+	names, err := db.Column[string](ctx, q.db, `SELECT name FROM photos WHERE used = 0
+		ORDER BY created_at DESC LIMIT $1`, limit)
+	if err != nil {
+		return nil, err
+	}
+	creations, err := db.Column[string](ctx, q.db, "SELECT creation FROM orders ORDER BY id DESC LIMIT $1", newestOrders)
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range creations {
+		var c creation
+		_ = decodeCreation(text, &c) // assay check tells of one that cannot be read
+		for _, p := range c.Photos {
+			names = append(names, p.Name)
+		}
+	}
+	named, err := q.PhotosNamed(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	maps.DeleteFunc(named, func(_ string, p photo.Stored) bool { return p.Erased })
+	newest := slices.SortedFunc(maps.Values(named), func(a, b photo.Stored) int {
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.Name, b.Name))
+	})
+	return namesOf(newest[:min(limit, len(newest))]), nil
+}
+
 // InsertPhotos adds uploaded photos.
 func (t *Tx) InsertPhotos(photos []photo.Stored) error {
 	const columns = 9

@@ -115,6 +115,39 @@ func TestUsePhotos_Shared(t *testing.T) {
 	}
 }
 
+// TestNewestPhotos checks that the newest photos are those of the last orders and uploads, without erased ones.
+func TestNewestPhotos(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		want := func(names ...string) {
+			t.Helper()
+			got, err := s.NewestPhotos(t.Context(), 3)
+			if err != nil || !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(names))) {
+				t.Errorf("the newest photos are %v, %v, want %v", got, err, names)
+			}
+		}
+		want()
+		b := newBuyer(t, s)
+		if err := s.CreateOrder(t.Context(), "newest", b.creation()); err != nil {
+			t.Fatal(err)
+		}
+		ordered := []string{b.photos[0].Name, b.photos[1].Name, b.photos[2].Name}
+		want(ordered...)
+		fresh := photo.Stored{Name: photo.NewName(photo.PNG), Tenant: b.tenant, CreatedAt: time.UnixMicro(2).UTC()}
+		if err := s.Update(t.Context(), func(tx *store.Tx) error {
+			if _, err := tx.ErasePhotos(ordered[:1], time.UnixMicro(3).UTC()); err != nil {
+				return err
+			}
+			return tx.InsertPhotos([]photo.Stored{fresh})
+		}); err != nil {
+			t.Fatal(err)
+		}
+		want(fresh.Name, ordered[1], ordered[2])
+		if got, err := s.NewestPhotos(t.Context(), 1); err != nil || !slices.Equal(got, []string{fresh.Name}) {
+			t.Errorf("the newest photo is %v, %v, want %s", got, err, fresh.Name)
+		}
+	})
+}
+
 // TestPhotoTotals checks that the totals follow what is uploaded and what is deleted.
 func TestPhotoTotals(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {

@@ -43,7 +43,7 @@ var migrations fs.FS = embedded
 // ErrNewerDatabase is returned for a database that a later version of the program has changed so that this one cannot
 // use it.
 var ErrNewerDatabase = errors.New("the database was written by a newer version of this program: " +
-	"install that version or restore a backup made before the upgrade")
+	"use that version. Only to go back to this one, restore a backup made before the upgrade")
 
 // ErrOlderDatabase is returned for a database that would have to be brought up to date first.
 var ErrOlderDatabase = errors.New("the schema of the database is that of an older version of this program: " +
