@@ -16,6 +16,7 @@ import (
 	"github.com/assayhq/assay/internal/host"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/netguard"
+	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/service/keyring"
@@ -174,7 +175,7 @@ func open(ctx context.Context, s Settings, log *slog.Logger, how opening) (_ *Ap
 		}
 	}()
 	app.Guard = &netguard.Guard{AllowPrivate: s.WebhookPrivate, Deny: s.WebhookDeny, Ports: s.WebhookPorts}
-	if app.Store, err = s.openStore(ctx, how.looks); err != nil {
+	if app.Store, err = s.openStore(telling(ctx, log), how.looks); err != nil {
 		return nil, err
 	}
 	if s.DatabaseRead != "" {
@@ -217,6 +218,18 @@ func open(ctx context.Context, s Settings, log *slog.Logger, how opening) (_ *Ap
 		err = nil
 	}
 	return app, err
+}
+
+// telling lets the log say what takes long at the start, such as a migration that waits for others, where nobody else
+// listens.
+func telling(ctx context.Context, log *slog.Logger) context.Context {
+	if progress.On(ctx) {
+		return ctx
+	}
+	return progress.With(ctx, func(what string, _ progress.Unit, _ int64) func(int64) {
+		log.InfoContext(ctx, "starting", "step", what)
+		return func(int64) {}
+	})
 }
 
 // openStore opens the database, and makes the folder where it is or has to be. A server that cannot be reached leaves
@@ -399,5 +412,8 @@ func writeOnce(path string, content []byte) (err error) {
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	return os.Link(f.Name(), path)
+	if err := os.Link(f.Name(), path); err != nil {
+		return err
+	}
+	return host.SyncFolder(filepath.Dir(path))
 }
