@@ -152,8 +152,8 @@ func (c *check) timelines(ctx context.Context, q store.Queries) error {
 		return err
 	}
 	if err := q.RoundGaps(ctx, func(g store.RoundGap) {
-		c.problem(PhotoRow, g.OrderID, "its timeline has %d answers to photo requests, the photos of %d are whole", g.Answered,
-			g.Whole)
+		c.problem(PhotoRow, g.OrderID, "its timeline has %d answers to photo requests, the photos of %d are whole",
+			g.Answered, g.Whole)
 	}); err != nil {
 		return err
 	}

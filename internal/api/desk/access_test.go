@@ -74,7 +74,8 @@ func TestLateBody(t *testing.T) {
 				header := http.Header{"Authorization": {"Bearer " + who.Token}, "Content-Type": {"application/json"}}
 				answer := latebody.Post(t, w.server.Config.Handler, w.server.URL+desk.Prefix+strings.ReplaceAll(path, "{id}", id),
 					bodyOf(path), header, func() { must.NoError(t, meanwhile(who.Staff.ID)) })
-				if o, err := w.Store.Order(t.Context(), id); err != nil || o.Status != order.Processing || answer.StatusCode != status {
+				o, err := w.Store.Order(t.Context(), id)
+				if err != nil || o.Status != order.Processing || answer.StatusCode != status {
 					t.Errorf("%s: %d, want %d; the order is %+v, %v", path, answer.StatusCode, status, o, err)
 				}
 			}
