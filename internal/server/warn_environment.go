@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// Variables that begin like those of settings and belong to others: to the commands that call the integration API, to
+// Variables that begin like those of settings and belong to others: to the commands that call the integration API, to samples, to
 // the files in deploy, and by their beginning to tests.
 var (
 	otherVariables = []string{
-		"ASSAY_SERVER", "ASSAY_KEY", "ASSAY_CONFIG", "ASSAY_SITE", "ASSAY_NODES", "ASSAY_OPS_PORT", "ASSAY_IMAGE",
+		"ASSAY_SERVER", "ASSAY_KEY", "ASSAY_CONFIG", "ASSAY_WEBHOOK_SECRET", "ASSAY_STAFF_TOKEN",
+		"ASSAY_SITE", "ASSAY_NODES", "ASSAY_OPS_PORT", "ASSAY_IMAGE",
 	}
 	variablesOfTests = []string{"ASSAY_TEST_", "ASSAY_BENCH_", "ASSAY_UPDATE_GOLDEN"}
 )

@@ -10,6 +10,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/proof"
 	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
@@ -91,8 +92,14 @@ func TestSandboxDeadlocks(t *testing.T) {
 	if len(results) != 1 {
 		t.Errorf("they have no result in common: %v", results)
 	}
+	wantNoDeadlocks(t, s.Store, target)
+}
+
+// wantNoDeadlocks closes a PostgreSQL database and looks at what it has counted.
+func wantNoDeadlocks(t *testing.T, s *store.Store, target string) {
+	t.Helper()
 	// A session reports what it has counted when it ends.
-	must.NoError(t, s.Store.Close())
+	must.NoError(t, s.Close())
 	must.Eventually(t, time.Minute, "the sessions have ended", func() bool {
 		return rawsql.Rows(t, target, `SELECT COUNT(*) FROM pg_stat_activity
 			WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`)[0][0] == "0"

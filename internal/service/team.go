@@ -203,6 +203,9 @@ func (s *Service) changeUser(
 		return nil, err
 	}
 	return changePerson(ctx, s, func(tx *store.Tx) (*access.User, error) {
+		if _, err := tx.PersonForUpdate(access.Portal, userID); err != nil { // as in a sign-in, before the account
+			return nil, store.NotFoundAs(err, UserNotFound)
+		}
 		if err := tx.LockTeam(accountID); err != nil {
 			return nil, err
 		}

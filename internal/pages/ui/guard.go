@@ -104,13 +104,16 @@ func (g *Guard[U]) handle(
 		if done, err := g.askForFactor(w, r, who.Session); done || err != nil {
 			return err
 		}
-		who.again = func() (*Visitor[U], error) {
+		var again func() (*Visitor[U], error)
+		again = func() (*Visitor[U], error) {
 			now, err := find(r)
-			if err == nil {
-				err = permit(now.User, allow)
+			if err != nil {
+				return nil, err
 			}
-			return now, err
+			now.again = again
+			return now, permit(now.User, allow)
 		}
+		who.again = again
 		err = permit(who.User, allow)
 		if err == nil && sendsForm(r) {
 			who, err = g.afterForm(w, r, who)
@@ -140,11 +143,7 @@ func (g *Guard[U]) afterForm(w http.ResponseWriter, r *http.Request, who *Visito
 	if _, err := ReadForm(w, r); err != nil {
 		return nil, err
 	}
-	now, err := who.Again()
-	if err == nil {
-		now.again = who.again
-	}
-	return now, err
+	return who.Again()
 }
 
 // permit asks every check whether a user may come here.

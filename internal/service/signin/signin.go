@@ -304,7 +304,7 @@ func Hold(tx *store.Tx, a access.Audience, userID, sessionID string) error {
 	if sessionID == "" {
 		return nil
 	}
-	if _, err := tx.PersonForUpdate(a, userID); err != nil { // first: who ends sessions begins there, too
+	if _, err := tx.PersonForUpdate(a, userID); err != nil { // first, as in a sign-in
 		return store.NotFoundAs(err, access.NoSession)
 	}
 	return store.NotFoundAs(tx.HoldSession(a, userID, sessionID), access.NoSession)

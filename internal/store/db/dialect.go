@@ -18,17 +18,20 @@ import (
 
 // Dialect is what differs between the engines; nearly every other statement is one text for both.
 type Dialect struct {
-	Name        string
-	SkipLocked  string // suffix of a SELECT that claims rows
-	ForUpdate   string // suffix of a SELECT whose rows the transaction is about to change
-	ForKeyShare string // suffix of a SELECT whose rows nobody may take for update meanwhile; others may read them so too
+	Name       string
+	SkipLocked string // suffix of a SELECT that claims rows
+	ForUpdate  string // suffix of a SELECT whose rows the transaction is about to change
+
+	ForNoKeyUpdate string // ForUpdate for rows that others may refer to meanwhile
+	ForKeyShare    string // suffix of a SELECT whose rows nobody may take for update meanwhile; others may read them so too
 }
 
 var (
 	// SQLite has one writer at a time: rows that a transaction reads cannot change under it.
 	SQLite   = Dialect{Name: "sqlite3"}
 	Postgres = Dialect{
-		Name: "postgres", SkipLocked: " FOR UPDATE SKIP LOCKED", ForUpdate: " FOR UPDATE", ForKeyShare: " FOR KEY SHARE",
+		Name: "postgres", SkipLocked: " FOR UPDATE SKIP LOCKED", ForUpdate: " FOR UPDATE",
+		ForNoKeyUpdate: " FOR NO KEY UPDATE", ForKeyShare: " FOR KEY SHARE",
 	}
 )
 

@@ -103,8 +103,9 @@ func maintenance(ctx context.Context, pool *sql.DB, f func(*sql.Tx) error) error
 	if err != nil {
 		return db.Classify(err)
 	}
-	defer func() { _ = tx.Rollback() }()                                         // after Commit it does nothing
-	if err := plain.Exec(ctx, tx, "SELECT pg_advisory_xact_lock(7305246120018)", // one node at a time
+	defer func() { _ = tx.Rollback() }() // after Commit it does nothing
+	if err := plain.Exec(ctx, tx,
+		"SET LOCAL lock_timeout = '5s'", "SELECT pg_advisory_xact_lock(7305246120018)", // one node at a time
 		"SET LOCAL lock_timeout = '500ms'", "SET LOCAL statement_timeout = 0"); err != nil {
 		return err
 	}
