@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Variables that begin like those of settings and belong to others: to the commands that call the integration API, to samples, to
-// the files in deploy, and by their beginning to tests.
+// Variables that begin like those of settings and belong to others: to the commands that call the integration API, to
+// samples, to the files in deploy, and by their beginning to tests.
 var (
 	otherVariables = []string{
 		"ASSAY_SERVER", "ASSAY_KEY", "ASSAY_CONFIG", "ASSAY_WEBHOOK_SECRET", "ASSAY_STAFF_TOKEN",

@@ -27,8 +27,8 @@ func (q Queries) PersonByEmail(ctx context.Context, a access.Audience, email str
 	return person(q.UserByEmail(ctx, email))
 }
 
-// PersonForUpdate is Person for a change: whoever gives them another password meanwhile waits. It comes before the locks
-// of their sessions and of a log, and lets others refer to them.
+// PersonForUpdate is Person for a change: whoever gives them another password meanwhile waits. It comes before the
+// locks of their sessions and of a log, and lets others refer to them.
 func (t *Tx) PersonForUpdate(a access.Audience, id string) (*access.Person, error) {
 	if lock := t.db.Dialect.ForNoKeyUpdate; lock != "" {
 		table := "users"

@@ -22,8 +22,10 @@ type Dialect struct {
 	SkipLocked string // suffix of a SELECT that claims rows
 	ForUpdate  string // suffix of a SELECT whose rows the transaction is about to change
 
-	ForNoKeyUpdate string // ForUpdate for rows that others may refer to meanwhile
-	ForKeyShare    string // suffix of a SELECT whose rows nobody may take for update meanwhile; others may read them so too
+	// ForNoKeyUpdate is ForUpdate for rows that others may refer to meanwhile.
+	ForNoKeyUpdate string
+	// ForKeyShare is the suffix of a SELECT whose rows nobody may take for update meanwhile; others may read them so too.
+	ForKeyShare string
 }
 
 var (
