@@ -61,7 +61,7 @@ func New(c Config) *API {
 		{Method: "POST", Path: "/orders/{id}/claim", handle: a.onOrder(withoutBody(s.ClaimOrder))},
 		{Method: "POST", Path: "/orders/{id}/release", handle: a.onOrder(withoutBody(s.ReleaseOrder))},
 		{Method: "POST", Path: "/orders/{id}/request_photos", handle: a.onOrder(withBody(a, readRequest, s.RequestPhotos))},
-		{Method: "POST", Path: "/orders/{id}/complete", handle: a.onOrder(a.completeOrder)},
+		{Method: "POST", Path: "/orders/{id}/complete", handle: a.onOrder(withBody(a, readVerdict, a.complete))},
 		{Method: "POST", Path: "/orders/{id}/fail", handle: a.onOrder(withBody(a, readNote, s.FailOrder))},
 		{Method: "POST", Path: "/orders/{id}/cancel", Role: access.Admin, handle: a.onOrder(withBody(a, readNote, a.cancel))},
 		{Method: "GET", Path: "/reasons", handle: a.listReasons},

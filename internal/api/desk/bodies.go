@@ -31,13 +31,19 @@ func readRequest(r *http.Request) ([]order.RequestDraft, error) {
 	return drafts, o.Done()
 }
 
+// sentVerdict is the body with which an order is completed.
+type sentVerdict struct {
+	*order.Verdict
+	note string
+}
+
 // readVerdict checks the shape of a verdict, and what its outcome asks of the rest.
-func readVerdict(r *http.Request) (v *order.Verdict, note string, err error) {
+func readVerdict(r *http.Request) (sentVerdict, error) {
 	o, err := input.ReadObject(r)
 	if err != nil {
-		return nil, "", err
+		return sentVerdict{}, err
 	}
-	v = &order.Verdict{Outcome: order.Outcome(o.String("outcome", input.Required,
+	v := &order.Verdict{Outcome: order.Outcome(o.String("outcome", input.Required,
 		input.OneOf(enum.Names(order.Verdicts)...)))}
 	reasons := []input.Rule{input.NotEmpty, input.Unique}
 	if v.Outcome == order.Fake {
@@ -54,8 +60,8 @@ func readVerdict(r *http.Request) (v *order.Verdict, note string, err error) {
 	if v.Outcome != order.Fake && v.Outcome != "" && len(v.IndexCodes) > 0 {
 		o.Problem("index_codes", "not_allowed", "is only for the outcome fake")
 	}
-	note = o.String("note", input.MaxChars(order.MaxNote))
-	return v, note, o.Done()
+	note := o.String("note", input.MaxChars(order.MaxNote))
+	return sentVerdict{v, note}, o.Done()
 }
 
 // readReasonText reads a reason in the reviewer's own words: English, and Japanese where there is a translation.

@@ -82,7 +82,7 @@ func withoutBody(do func(ctx context.Context, actor access.Actor, id string) (*s
 	return func(r *http.Request, c *call) (*service.OrderRecord, error) { return do(r.Context(), c.actor, c.id) }
 }
 
-// withBody is an operation that takes what is read from the body.
+// withBody is an operation that takes what is read from the body, for who may still do it then.
 func withBody[T any](a *API, read func(*http.Request) (T, error),
 	do func(ctx context.Context, actor access.Actor, id string, sent T) (*service.OrderRecord, error),
 ) operation {
@@ -98,15 +98,10 @@ func withBody[T any](a *API, read func(*http.Request) (T, error),
 	}
 }
 
-func (a *API) completeOrder(r *http.Request, c *call) (*service.OrderRecord, error) {
-	verdict, note, err := readVerdict(r)
-	if err == nil {
-		err = a.again(r, c)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return a.Service.CompleteOrder(r.Context(), c.actor, c.id, verdict, note)
+func (a *API) complete(
+	ctx context.Context, actor access.Actor, id string, v sentVerdict,
+) (*service.OrderRecord, error) {
+	return a.Service.CompleteOrder(ctx, actor, id, v.Verdict, v.note)
 }
 
 func (a *API) cancel(ctx context.Context, actor access.Actor, id, note string) (*service.OrderRecord, error) {

@@ -1,9 +1,7 @@
 package portal_test
 
 import (
-	"bytes"
 	"html"
-	"mime/multipart"
 	"net/http"
 	"regexp"
 	"slices"
@@ -184,13 +182,11 @@ func (w *world) unableToProvide(t *testing.T, orderID string) (body, contentType
 	t.Helper()
 	o, err := w.Store.Order(t.Context(), orderID)
 	must.NoError(t, err)
-	var out bytes.Buffer
-	form := multipart.NewWriter(&out)
+	unable := make(map[string]string)
 	for _, r := range o.Requested {
-		must.NoError(t, form.WriteField("unable."+r.IndexCode, "1"))
+		unable["unable."+r.IndexCode] = "1"
 	}
-	must.NoError(t, form.Close())
-	return out.String(), form.FormDataContentType()
+	return formWithFiles(t, unable, nil)
 }
 
 // asked makes the order of an address wait for photos, and returns its id.

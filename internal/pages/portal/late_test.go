@@ -1,8 +1,6 @@
 package portal_test
 
 import (
-	"bytes"
-	"mime/multipart"
 	"net/http"
 	"regexp"
 	"slices"
@@ -79,18 +77,8 @@ func TestLateForms_Role(t *testing.T) {
 // TestLateUploads: files are no exception.
 func TestLateUploads(t *testing.T) {
 	w := newWorld(t)
-	upload := func(field, name string, content []byte) (contentType, body string) {
-		var b bytes.Buffer
-		form := multipart.NewWriter(&b)
-		file, err := form.CreateFormFile(field, name)
-		must.NoError(t, err)
-		_, err = file.Write(content)
-		must.NoError(t, err)
-		must.NoError(t, form.Close())
-		return form.FormDataContentType(), b.String()
-	}
 	id := w.orderIn(t, access.Test)
-	kind, body := upload("photo.overall-picture", "a.png", pictures.GrayPNG(300, 200))
+	body, kind := formWithFiles(t, nil, map[string][]byte{"photo.overall-picture": pictures.GrayPNG(300, 200)})
 	answer := postLate(t, w, w.AsUser(t, w.Developer), "/portal/test/orders/"+id+"/photos", kind, body, func() {
 		must.NoError(t, w.Store.Update(t.Context(), func(tx *store.Tx) error {
 			return tx.RemoveUser(w.Account.ID, w.Developer.ID, w.Clock.Now())
@@ -102,7 +90,7 @@ func TestLateUploads(t *testing.T) {
 	if o, err := w.Store.Order(t.Context(), id); err != nil || o.Status != order.UpdatePhotos {
 		t.Errorf("the order is %+v, %v", o, err)
 	}
-	kind, body = upload("document", "catalog.yaml", []byte("format: 1\n"))
+	body, kind = formWithFiles(t, nil, map[string][]byte{"document": []byte("format: 1\n")})
 	answer = postLate(t, w, w.AsStaff(t, w.Jun), "/desk/admin/catalog/import", kind, body, func() {
 		_, err := w.Service.DeactivateStaff(t.Context(), access.Operator, w.Jun.ID)
 		must.NoError(t, err)

@@ -217,22 +217,29 @@ func TestOrderReasons(t *testing.T) {
 	}
 }
 
-// answer sends a form with files to answer a photo request.
-func answer(v *pagetest.Visitor, path string, fields map[string]string, files map[string][]byte) *pagetest.Page {
-	v.T.Helper()
-	var body bytes.Buffer
-	form := multipart.NewWriter(&body)
+// formWithFiles is a form as a browser sends it; every file is called photo.png.
+func formWithFiles(t *testing.T, fields map[string]string, files map[string][]byte) (body, contentType string) {
+	t.Helper()
+	var out bytes.Buffer
+	form := multipart.NewWriter(&out)
 	for name, value := range fields {
-		must.NoError(v.T, form.WriteField(name, value))
+		must.NoError(t, form.WriteField(name, value))
 	}
 	for name, content := range files {
 		part, err := form.CreateFormFile(name, "photo.png")
-		must.NoError(v.T, err)
+		must.NoError(t, err)
 		_, err = part.Write(content)
-		must.NoError(v.T, err)
+		must.NoError(t, err)
 	}
-	must.NoError(v.T, form.Close())
-	return v.Do(http.MethodPost, path, form.FormDataContentType(), &body)
+	must.NoError(t, form.Close())
+	return out.String(), form.FormDataContentType()
+}
+
+// answer sends a form with files to answer a photo request.
+func answer(v *pagetest.Visitor, path string, fields map[string]string, files map[string][]byte) *pagetest.Page {
+	v.T.Helper()
+	body, contentType := formWithFiles(v.T, fields, files)
+	return v.Do(http.MethodPost, path, contentType, strings.NewReader(body))
 }
 
 // TestAnswerPhotoRequest_CutOff sends a form whose body ends where another part would begin.
