@@ -59,6 +59,19 @@ type gatherConn struct {
 	held   []byte // what was written and is not sent yet, in buffer
 	buffer *[maxHeld]byte
 	client clientAddress // of the last request
+	unread []byte        // what is read again
+}
+
+// Unread lets the next reads return b again.
+func (c *gatherConn) Unread(b []byte) { c.unread = b }
+
+func (c *gatherConn) Read(p []byte) (int, error) {
+	if len(c.unread) == 0 {
+		return c.VectorConn.Read(p)
+	}
+	n := copy(p, c.unread)
+	c.unread = c.unread[n:]
+	return n, nil
 }
 
 var heldBuffers = sync.Pool{New: func() any { return new([maxHeld]byte) }}

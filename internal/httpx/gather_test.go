@@ -8,7 +8,27 @@ import (
 	"net/http"
 	"strconv"
 	"testing"
+
+	"github.com/assayhq/assay/internal/http1"
 )
+
+// eachServer runs a test with a server of net/http alone, and with one that serves plain requests itself.
+func eachServer(t *testing.T, h http.Handler, test func(t *testing.T, address string)) {
+	for name, takes := range map[string]bool{"NetHTTP": false, "Front": true} {
+		t.Run(name, func(t *testing.T) {
+			l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			server := &http1.Server{
+				Server: &http.Server{Handler: h, ConnContext: ConnContext}, Takes: func(string) bool { return takes },
+			}
+			go func() { _ = server.Serve(Gather(l)) }()
+			t.Cleanup(func() { _ = server.Close() })
+			test(t, l.Addr().String())
+		})
+	}
+}
 
 // TestGather sends answers of all sizes around those of the buffers, some in several writes, over one connection.
 func TestGather(t *testing.T) {
@@ -17,6 +37,7 @@ func TestGather(t *testing.T) {
 		size, _ := strconv.Atoi(r.URL.Query().Get("size"))
 		parts, _ := strconv.Atoi(r.URL.Query().Get("parts"))
 		if r.URL.Query().Has("length") {
+			w.Header().Set("Content-Type", "text/plain")
 			w.Header().Set("Content-Length", strconv.Itoa(size*parts))
 		}
 		for range parts {
@@ -25,33 +46,33 @@ func TestGather(t *testing.T) {
 			}
 		}
 	}
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := &http.Server{Handler: RequestID(http.HandlerFunc(handler)), ConnContext: ConnContext}
-	go func() { _ = server.Serve(Gather(l)) }()
-	t.Cleanup(func() { _ = server.Close() })
-	for _, length := range []string{"", "&length"} {
-		for _, parts := range []int{1, 3} {
-			for _, size := range []int{0, 1, 2047, 2048, 3700, 3900, 4000, 4096, 4097, 5000, 7900, 8192, 8193, 12345, 32768} {
-				query := "?size=" + strconv.Itoa(size) + "&parts=" + strconv.Itoa(parts) + length
-				r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+l.Addr().String()+query, http.NoBody)
-				if err != nil {
-					t.Fatal(err)
-				}
-				response, err := http.DefaultClient.Do(r)
-				if err != nil {
-					t.Fatalf("%s: %v", query, err)
-				}
-				body, err := io.ReadAll(response.Body)
-				_ = response.Body.Close()
-				if err != nil || !bytes.Equal(body, bytes.Repeat(content[:size], parts)) {
-					t.Errorf("%s: %d bytes, %v", query, len(body), err)
+	eachServer(t, RequestID(http.HandlerFunc(handler)), func(t *testing.T, address string) {
+		for _, length := range []string{"", "&length"} {
+			for _, parts := range []int{1, 3} {
+				for _, size := range []int{0, 1, 2047, 2048, 3700, 3900, 4000, 4096, 4097, 5000, 7900, 8192, 8193, 12345, 32768} {
+					query := "?size=" + strconv.Itoa(size) + "&parts=" + strconv.Itoa(parts) + length
+					body, err := getBody(t, http.DefaultClient, "http://"+address+"/"+query)
+					if err != nil || !bytes.Equal(body, bytes.Repeat(content[:size], parts)) {
+						t.Errorf("%s: %d bytes, %v", query, len(body), err)
+					}
 				}
 			}
 		}
+	})
+}
+
+func getBody(t *testing.T, by *http.Client, url string) ([]byte, error) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
 	}
+	response, err := by.Do(r)
+	if err != nil {
+		t.Fatalf("%s: %v", url, err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	return io.ReadAll(response.Body)
 }
 
 // TestGatherWrites counts what a connection hands to the system.

@@ -115,45 +115,41 @@ func TestWarnForwarded(t *testing.T) {
 func TestTrustOneConnection(t *testing.T) {
 	trusted := Proxies{netip.MustParsePrefix("127.0.0.0/8")}
 	handler := func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, ClientIP(r)) }
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := &http.Server{Handler: trusted.Trust(RequestID(http.HandlerFunc(handler))), ConnContext: ConnContext}
-	go func() { _ = server.Serve(Gather(l)) }()
-	t.Cleanup(func() { _ = server.Close() })
-	connections := 0
-	dialer := new(net.Dialer)
-	client := &http.Client{Transport: &http.Transport{
-		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			connections++
-			return dialer.DialContext(ctx, network, address)
-		},
-	}}
-	t.Cleanup(client.CloseIdleConnections)
-	for _, want := range []string{"203.0.113.7", "203.0.113.7", "203.0.113.8", "127.0.0.1", "", "203.0.113.7"} {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+l.Addr().String(), http.NoBody)
-		if err != nil {
-			t.Fatal(err)
+	served := trusted.Trust(RequestID(http.HandlerFunc(handler)))
+	eachServer(t, served, func(t *testing.T, address string) {
+		connections := 0
+		dialer := new(net.Dialer)
+		client := &http.Client{Transport: &http.Transport{
+			DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+				connections++
+				return dialer.DialContext(ctx, network, address)
+			},
+		}}
+		t.Cleanup(client.CloseIdleConnections)
+		for _, want := range []string{"203.0.113.7", "203.0.113.7", "203.0.113.8", "127.0.0.1", "", "203.0.113.7"} {
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/", http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch want {
+			case "":
+				r.Header.Set("Forwarded", "for=_hidden")
+			case "127.0.0.1": // nothing is told
+			default:
+				r.Header.Set("X-Forwarded-For", want)
+			}
+			response, err := client.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := io.ReadAll(response.Body)
+			_ = response.Body.Close()
+			if err != nil || string(got) != want {
+				t.Errorf("client %q (%v), want %q", got, err, want)
+			}
 		}
-		switch want {
-		case "":
-			r.Header.Set("Forwarded", "for=_hidden")
-		case "127.0.0.1": // nothing is told
-		default:
-			r.Header.Set("X-Forwarded-For", want)
+		if connections != 1 {
+			t.Errorf("%d connections, want one", connections)
 		}
-		response, err := client.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := io.ReadAll(response.Body)
-		_ = response.Body.Close()
-		if err != nil || string(got) != want {
-			t.Errorf("client %q (%v), want %q", got, err, want)
-		}
-	}
-	if connections != 1 {
-		t.Errorf("%d connections, want one", connections)
-	}
+	})
 }

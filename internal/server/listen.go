@@ -12,6 +12,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/assayhq/assay/internal/api/integration"
+	"github.com/assayhq/assay/internal/http1"
 	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/netguard"
 )
@@ -124,8 +126,9 @@ func (s *Server) sendAway(h http.Handler) http.Handler {
 }
 
 // httpServer returns a server on which nothing that a client does slowly lasts for ever.
-func (s *Settings) httpServer(h http.Handler, config *tls.Config, log *slog.Logger) *http.Server {
-	return &http.Server{
+func (s *Settings) httpServer(h http.Handler, config *tls.Config, log *slog.Logger) *http1.Server {
+	takes := func(path string) bool { return below(path, integration.Prefix) }
+	return &http1.Server{Takes: takes, Server: &http.Server{
 		Handler: httpx.LimitBodies(s.bodyTimeLimit, httpx.LimitWrites(s.writeTimeLimit, h)), TLSConfig: config,
 		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: quietLog(log),
 		ConnContext: httpx.ConnContext,
@@ -133,7 +136,7 @@ func (s *Settings) httpServer(h http.Handler, config *tls.Config, log *slog.Logg
 			MaxConcurrentStreams: maxStreams, SendPingTimeout: pingAfter, PingTimeout: pingTimeout,
 			WriteByteTimeout: s.writeTimeLimit,
 		},
-	}
+	}}
 }
 
 // Addresses is the line that tells where the server listens.

@@ -20,6 +20,7 @@ import (
 	"github.com/assayhq/assay/internal/api/integration"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/host"
+	"github.com/assayhq/assay/internal/http1"
 	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/media"
@@ -42,7 +43,7 @@ type Server struct {
 	metrics  *metrics
 	workers  []Worker
 	listener map[string]net.Listener // by setting: listen, tls-listen, ops-listen
-	servers  []*http.Server
+	servers  []*http1.Server
 	lock     *os.File
 	redis    *ratelimit.Redis // nil: this node counts by itself
 	tracer   *tracing.Tracer  // nil: off
