@@ -20,12 +20,12 @@ func newFront(s *Server, l net.Listener) *front {
 		Listener: l, server: s, given: make(chan net.Conn), failed: make(chan error), done: make(chan struct{}),
 	}
 	f.close = sync.OnceFunc(func() { close(f.done) })
-	go f.acceptAll()
+	s.accepting.Go(f.acceptAll)
 	return f
 }
 
-// acceptAll accepts connections until the listener is closed. Its errors are those of Accept: http.Server knows which of
-// them pass, and waits before it calls that again.
+// acceptAll accepts connections until the listener is closed. Its errors are those of Accept: http.Server knows which
+// of them pass, and waits before it calls that again.
 func (f *front) acceptAll() {
 	for {
 		c, err := f.Listener.Accept()

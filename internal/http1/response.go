@@ -73,10 +73,21 @@ func (w *response) WriteHeader(status int) {
 			w.length = n
 		}
 	}
+	w.last = w.closing.Load() || !w.discard()
 	*w.out = w.appendHead((*w.out)[:0])
 	if w.length >= 0 || !w.hasBody() {
 		*w.out = append(*w.out, "\r\n"...)
 	}
+}
+
+// discard reads what the handler has left of a request that is not too long. It reports whether nothing is left.
+func (w *response) discard() bool {
+	left := w.unread.Load()
+	if left > 0 && left <= maxUnread {
+		n, _ := io.CopyN(io.Discard, w.conn, left) // what cannot be read is left
+		left = w.unread.Add(-n)
+	}
+	return left == 0
 }
 
 // hasBody reports whether the status is one of an answer with a body.
@@ -100,7 +111,10 @@ func (w *response) appendHead(b []byte) []byte {
 				continue
 			}
 		case "Connection":
-			w.last = w.last || len(values) > 0 && strings.EqualFold(values[0], "close")
+			if len(values) > 0 && strings.EqualFold(values[0], "close") {
+				w.last = true
+				continue
+			}
 		}
 		for _, value := range values {
 			b = appendField(b, name, value)
@@ -109,8 +123,7 @@ func (w *response) appendHead(b []byte) []byte {
 	if w.header["Date"] == nil {
 		b = appendField(b, "Date", dateOf(time.Now()))
 	}
-	if !w.last && (w.closing.Load() || w.unread.Load() > maxUnread) {
-		w.last = true
+	if w.last {
 		b = appendField(b, "Connection", "close")
 	}
 	return b
@@ -170,15 +183,10 @@ var (
 	errLast  = errors.New("no further request is answered")
 )
 
-// finish sends the rest of the answer, after what the handler has left of a request that is not too long. It returns an
-// error where the connection has to end.
+// finish sends the rest of the answer. It returns an error where the connection has to end.
 func (w *response) finish() error {
 	if w.status == 0 {
 		w.WriteHeader(http.StatusOK)
-	}
-	if left := w.unread.Load(); left > 0 && !w.last {
-		n, _ := io.CopyN(io.Discard, w.conn, left) // what cannot be read is left
-		w.last = w.unread.Add(-n) > 0
 	}
 	if w.length < 0 && w.hasBody() {
 		if w.header["Content-Type"] == nil && len(w.body) > 0 {

@@ -2,7 +2,6 @@ package http1
 
 import (
 	"context"
-	"errors"
 	"net"
 	"net/http"
 	"sync"
@@ -15,14 +14,16 @@ import (
 // comes is given to the http.Server, with what was read of it, and stays there.
 //
 // The handler of a request that is taken must not use request and writer after it has returned. Its answer is sent when
-// it returns, or earlier where it is long and its Content-Length is known; it cannot be flushed.
+// it returns, or earlier where it is long and its Content-Length is known; it cannot be flushed. The context is that of
+// the connection: it ends when that ends, and not when the handler returns.
 type Server struct {
 	*http.Server
 
 	// Takes reports whether requests for a path are taken.
 	Takes func(path string) bool
 
-	closing atomic.Bool
+	closing   atomic.Bool
+	accepting sync.WaitGroup // fronts that still accept connections
 
 	mu       sync.Mutex
 	open     map[*serverConn]struct{}
@@ -52,18 +53,25 @@ const (
 // Shutdown is that of http.Server. A request that is answered here meanwhile is the last one of its connection.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.closing.Store(true)
-	others := make(chan error, 1)
-	go func() { others <- s.Server.Shutdown(ctx) }()
+	var others atomic.Pointer[error]
+	go func() {
+		err := s.Server.Shutdown(ctx)
+		s.accepting.Wait()
+		others.Store(&err)
+	}()
 	tick := time.NewTicker(endInterval)
 	defer tick.Stop()
-	for !s.closeWaiting() {
+	for {
+		ended := others.Load() // before the look at the connections: none is accepted after it
+		if none := s.closeWaiting(); none && ended != nil {
+			return *ended
+		}
 		select {
 		case <-ctx.Done():
-			return errors.Join(ctx.Err(), <-others)
+			return ctx.Err()
 		case <-tick.C:
 		}
 	}
-	return <-others
 }
 
 // closeWaiting closes the connections that wait for a request, and reports whether there are no connections left.

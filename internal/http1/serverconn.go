@@ -10,6 +10,7 @@ import (
 	"os"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -26,12 +27,15 @@ type serverConn struct {
 	request  request
 	response response
 
+	began atomic.Int64 // when the request came that is being answered, as the time since epoch; 0: none is
+
 	mu     sync.Mutex
-	served bool      // a request
-	closed bool      // no other one is answered
-	began  time.Time // when the request came that is being answered; zero: none is
-	watch  *watch    // of that request; nil: there is none
+	served bool   // a request
+	closed bool   // no other one is answered
+	watch  *watch // of the request that is being answered; nil: there is none
 }
+
+var epoch = time.Now()
 
 // watch reads while a request is answered, and so notices when the client goes away.
 type watch struct {
@@ -57,15 +61,22 @@ func newServerConn(f *front, conn FrontConn) *serverConn {
 
 // serve answers requests until the connection ends or is given away.
 func (c *serverConn) serve() {
-	other := c.serveTaken()
-	c.server.remove(c)
-	c.cancel()
-	if other {
-		c.front.give(c.conn)
-		return
-	}
-	c.linger()
-	_ = c.conn.Close()
+	other := false
+	defer func() { // also when a handler ends its goroutine
+		if v := recover(); v != nil {
+			c.logPanic(v)
+		}
+		c.cancel()
+		if other {
+			c.server.remove(c)
+			c.front.give(c.conn)
+			return
+		}
+		c.linger()
+		_ = c.conn.Close()
+		c.server.remove(c)
+	}()
+	other = c.serveTaken()
 }
 
 // lingerTime is how long a client that still sends has to read its answer: what comes after the connection is closed
@@ -115,33 +126,30 @@ func (c *serverConn) answer() (keep bool) {
 	if !c.begin() {
 		return false
 	}
+	if c.request.body.left.Load() > 0 && c.conn.SetReadDeadline(deadlineIn(c.server.ReadTimeout)) != nil {
+		return false
+	}
 	c.response.begin()
-	defer c.response.end()
-	defer func() {
-		if v := recover(); v != nil {
-			keep = false
-			if err, ok := v.(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
-				c.logf("http: panic serving %v: %v\n%s", c.conn.RemoteAddr(), v, debug.Stack())
-			}
-		}
-	}()
 	c.server.Handler.ServeHTTP(&c.response, &c.request.Request)
-	return c.response.finish() == nil
+	err := c.response.finish()
+	c.response.end()
+	return err == nil
 }
 
-func (c *serverConn) logf(format string, args ...any) {
-	if c.server.ErrorLog != nil {
-		c.server.ErrorLog.Printf(format, args...)
+// logPanic logs a panic as net/http does.
+func (c *serverConn) logPanic(v any) {
+	if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		return
 	}
-	log.Printf(format, args...)
+	to := cmp.Or(c.server.ErrorLog, log.Default())
+	to.Printf("http: panic serving %v: %v\n%s", c.conn.RemoteAddr(), v, debug.Stack())
 }
 
 // closeWaiting closes the connection if it waits for a request. The first one of a new connection may be on its way.
 func (c *serverConn) closeWaiting() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.began.IsZero() && (c.served || time.Since(c.made) > newAge) {
+	if c.began.Load() == 0 && (c.served || time.Since(c.made) > newAge) {
 		c.closed = true
 		_ = c.conn.Close()
 	}
@@ -151,16 +159,19 @@ func (c *serverConn) closeWaiting() {
 func (c *serverConn) begin() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.began, c.served = time.Now(), true
+	c.began.Store(int64(time.Since(epoch)))
+	c.served = true
 	return !c.closed
 }
 
 // watchSlow begins to watch whether the client goes away, if its request has been answered for long.
 func (c *serverConn) watchSlow() {
+	if !c.slow() {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	slow := !c.began.IsZero() && time.Since(c.began) >= watchInterval
-	if !slow || c.watch != nil || c.request.body.left.Load() > 0 || c.have == len(c.read) {
+	if !c.slow() || c.watch != nil || c.request.body.left.Load() > 0 || c.have == len(c.read) {
 		return
 	}
 	if c.conn.SetReadDeadline(time.Time{}) != nil {
@@ -177,10 +188,16 @@ func (c *serverConn) watchSlow() {
 	}()
 }
 
+// slow reports whether a request has been answered for long.
+func (c *serverConn) slow() bool {
+	began := c.began.Load()
+	return began != 0 && time.Since(epoch)-time.Duration(began) >= watchInterval
+}
+
 // endWatch ends the watch, if there is one. It reports whether the client is still there.
 func (c *serverConn) endWatch() bool {
 	c.mu.Lock()
-	c.began = time.Time{}
+	c.began.Store(0)
 	w := c.watch
 	c.watch = nil
 	c.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package http1 is HTTP/1.1 where net/http costs too much: it sends requests in the goroutine of their caller, and serves
-// plain ones in that of their connection. What is out of the ordinary is left to net/http.
+// Package http1 is HTTP/1.1 where net/http costs too much: it sends requests in the goroutine of their caller, and
+// serves plain ones in that of their connection. What is out of the ordinary is left to net/http.
 //
 // An http.Transport hands each request and each response from goroutine to goroutine: one of the caller, two of the
 // connection. It needs them to send a body while it reads the answer to it. Where a request is small and its response

@@ -70,7 +70,9 @@ func (c *gatherConn) Read(p []byte) (int, error) {
 		return c.VectorConn.Read(p)
 	}
 	n := copy(p, c.unread)
-	c.unread = c.unread[n:]
+	if c.unread = c.unread[n:]; len(c.unread) == 0 {
+		c.unread = nil
+	}
 	return n, nil
 }
 
