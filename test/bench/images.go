@@ -24,8 +24,8 @@ const imagesName = "images: thumbnail and screen"
 // pixels is the size of a photo.
 type pixels struct{ width, height int }
 
-// megapixels12 is that of a phone.
-var megapixels12 = pixels{4000, 3000}
+// megapixels12 is that of a phone, megapixels3 what a quick run has of a format whose decoder takes seconds.
+var megapixels12, megapixels3 = pixels{4000, 3000}, pixels{2000, 1500}
 
 // pictureKind is a format with the library's decoder.
 type pictureKind struct {
@@ -34,17 +34,18 @@ type pictureKind struct {
 	make   func(context.Context, pixels) ([]byte, error)
 	decode func(io.Reader) (image.Image, error)
 	goal   goal
+	slow   bool
 }
 
 var pictureKinds = []pictureKind{
-	{"baseline JPEG", photo.JPEG, baselineJPEG, jpeg.Decode, atMost(0.8)},
+	{"baseline JPEG", photo.JPEG, baselineJPEG, jpeg.Decode, atMost(0.8), false},
 	{"progressive JPEG", photo.JPEG, func(_ context.Context, of pixels) ([]byte, error) {
 		p := pictures.JPEG{
 			Width: of.width, Height: of.height, Planes: pictures.PlanesOf(pictures.Photo(of.width, of.height)),
 			Progressive: true, Adobe: -1,
 		}
 		return p.Encode(), nil
-	}, jpeg.Decode, atMost(1.2)},
+	}, jpeg.Decode, atMost(1.2), false},
 	{"PNG", photo.PNG, func(_ context.Context, of pixels) ([]byte, error) {
 		img := pictures.Photo(of.width, of.height)
 		flat := image.NewRGBA(img.Rect)
@@ -52,14 +53,14 @@ var pictureKinds = []pictureKind{
 		var file bytes.Buffer
 		err := png.Encode(&file, flat)
 		return file.Bytes(), err
-	}, png.Decode, atMost(1.3)},
+	}, png.Decode, atMost(1.3), false},
 	{"HEIC", photo.HEIC, func(ctx context.Context, of pixels) ([]byte, error) {
 		tile, err := pictures.ReadSample(ctx, "github.com/gen2brain/heic", "test8.heic")
 		if err != nil {
 			return nil, err
 		}
 		return pictures.Grid(tile, of.width, of.height, 1), nil
-	}, heic.Decode, atMost(1.2)},
+	}, heic.Decode, atMost(1.2), true},
 }
 
 // baselineJPEG returns a photo as phones make them.
@@ -72,11 +73,15 @@ func baselineJPEG(_ context.Context, of pixels) ([]byte, error) {
 // images compares the images that pages show with one full decoding by the library, in CPU time.
 func images(ctx context.Context, s *suite) error {
 	for _, kind := range pictureKinds {
-		name := fmt.Sprintf("%s of a 12 MP %s", imagesName, kind.name)
+		size := megapixels12
+		if s.quick && kind.slow {
+			size = megapixels3
+		}
+		name := fmt.Sprintf("%s of a %d MP %s", imagesName, size.width*size.height/1e6, kind.name)
 		if !s.wanted(name) {
 			continue
 		}
-		file, err := kind.make(ctx, megapixels12)
+		file, err := kind.make(ctx, size)
 		if err != nil {
 			return err
 		}
