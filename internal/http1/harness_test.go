@@ -59,6 +59,13 @@ type answer struct {
 	header http.Header
 	body   string
 	broken bool // the body did not end as it should
+	last   bool // of the connection
+}
+
+// answerOf reads a response to its end.
+func answerOf(response *http.Response) answer {
+	body, err := io.ReadAll(response.Body)
+	return answer{response.StatusCode, response.Proto, response.Header, string(body), err != nil, response.Close}
 }
 
 // post sends a text and reads the answer.
@@ -82,8 +89,7 @@ func send(by http.RoundTripper, r *http.Request) (answer, error) {
 		return answer{}, err
 	}
 	defer func() { _ = response.Body.Close() }()
-	body, err := io.ReadAll(response.Body)
-	return answer{response.StatusCode, response.Proto, response.Header, string(body), err != nil}, nil
+	return answerOf(response), nil
 }
 
 // serve answers the requests on a connection, until there is no further answer, and then closes it.

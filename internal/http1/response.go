@@ -1,7 +1,6 @@
 package http1
 
 import (
-	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -178,13 +177,8 @@ func (w *response) send(b []byte) error {
 	return w.err
 }
 
-var (
-	errShort = errors.New("the answer is shorter than its Content-Length")
-	errLast  = errors.New("no further request is answered")
-)
-
-// finish sends the rest of the answer. It returns an error where the connection has to end.
-func (w *response) finish() error {
+// finish sends the rest of the answer. It reports whether there may be another one on the connection.
+func (w *response) finish() (keep bool) {
 	if w.status == 0 {
 		w.WriteHeader(http.StatusOK)
 	}
@@ -194,18 +188,11 @@ func (w *response) finish() error {
 		}
 		*w.out = append(appendField(*w.out, "Content-Length", strconv.Itoa(len(w.body))), "\r\n"...)
 	}
-	if len(*w.out) > 0 || len(w.body) > 0 {
-		w.err = w.send(w.body)
+	if len(*w.out) > 0 && w.send(w.body) != nil {
+		return false
 	}
-	switch {
-	case w.err != nil:
-		return w.err
-	case w.length > w.written && w.hasBody():
-		return errShort
-	case w.last:
-		return errLast
-	}
-	return nil
+	short := w.length > w.written && w.hasBody()
+	return w.err == nil && !short && !w.last
 }
 
 // second is a value of the header Date.

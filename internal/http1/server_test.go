@@ -151,10 +151,8 @@ func converse(t testing.TB, s *served, parts ...string) (answers []answer) {
 		if err != nil {
 			return answers
 		}
-		body, err := io.ReadAll(response.Body)
-		one := answer{response.StatusCode, response.Proto, response.Header, string(body), err != nil}
+		one := answerOf(response)
 		one.header.Del("Date")
-		one.header["Close"] = []string{fmt.Sprint(response.Close)}
 		if one.broken || one.status == http.StatusBadRequest { // how much arrives depends on what is sent meanwhile
 			one.body, one.broken = "", true
 		}

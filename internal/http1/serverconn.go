@@ -96,21 +96,19 @@ func (c *serverConn) serveTaken() (other bool) {
 	for wait := c.server.ReadHeaderTimeout; ; wait = cmp.Or(c.server.IdleTimeout, c.server.ReadTimeout) {
 		if c.have == 0 {
 			_ = c.conn.SetReadDeadline(deadlineIn(wait)) // fails on a closed connection, as the read then does
-			c.have, _ = c.conn.Read(c.read[:])           // nothing is the end
+			if c.have, _ = c.conn.Read(c.read[:]); c.have == 0 {
+				return false
+			}
 		}
-		switch size, ok := c.request.parse(c.read[:c.have], c.server.Takes); {
-		case c.have == 0:
-			return false
-		case !ok:
+		size, ok := c.request.parse(c.read[:c.have], c.server.Takes)
+		if !ok {
 			c.conn.Unread(bytes.Clone(c.read[:c.have]))
 			return c.conn.SetReadDeadline(time.Time{}) == nil
-		case !c.answer():
-			return false
-		case !c.endWatch() || c.server.closing.Load():
-			return false
-		default:
-			c.have = copy(c.read[:], c.read[size:c.have])
 		}
+		if !c.answer() || !c.endWatch() || c.server.closing.Load() {
+			return false
+		}
+		c.have = copy(c.read[:], c.read[size:c.have])
 	}
 }
 
@@ -131,9 +129,9 @@ func (c *serverConn) answer() (keep bool) {
 	}
 	c.response.begin()
 	c.server.Handler.ServeHTTP(&c.response, &c.request.Request)
-	err := c.response.finish()
+	keep = c.response.finish()
 	c.response.end()
-	return err == nil
+	return keep
 }
 
 // logPanic logs a panic as net/http does.

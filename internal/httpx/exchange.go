@@ -118,7 +118,8 @@ func (c *requestContext) limit(deadline time.Time) {
 	c.deadline = deadline
 }
 
-// end stops the timer. net/http does so too, by ending the parent, but only after its last write.
+// end stops the timer. The parent ends later: that of net/http after its last write, that of http1.Server with its
+// connection.
 func (c *requestContext) end() {
 	c.mu.Lock()
 	cancel := c.cancel
